@@ -1,12 +1,9 @@
 import { addressPasswords, proxyPasswords } from '../secrets/proxy-passwords';
-import { type SettingKey, settingKeys, settings } from './settings';
+import { settingKeys, settings } from './settings';
 import { leastSecretCharacters } from './value-types';
 
 /** A shorter one is refused, unseen; hiding it would hide most of the error as well. */
 const isHidden = (secret: string) => secret.trim().length >= leastSecretCharacters;
-
-/** Where a password may stand in front of an @, though it must not. */
-const addresses: readonly SettingKey[] = ['apiUrl', 'schemaRegistryUrl', 'kafkaBrokers'];
 
 /**
  * The parts of an environment that nobody may see, whether its settings are right or not: secrets, and passwords in
@@ -16,7 +13,8 @@ export function environmentSecrets(env: Readonly<Record<string, string | undefin
   const found = settingKeys.flatMap((key) => {
     const value = env[settings[key].env] ?? '';
     if (settings[key].secret) return isHidden(value) ? [value, value.trim()] : [];
-    return addresses.includes(key) ? addressPasswords(value) : [];
+    // A password may stand in front of an @, though it must not.
+    return /(Url|Brokers)$/.test(key) ? addressPasswords(value) : [];
   });
   return [...found, ...proxyPasswords(env)].filter((one) => one !== '');
 }

@@ -1,22 +1,22 @@
 import type { SchemaRegistryConfig } from '../avro/registry/confluent-registry';
+import type { RegistryBearer } from '../avro/registry/confluent-registry-http';
 import type { KafkaConfig } from '../log/kafka/connection/client';
 import type { Live } from '../secrets/rotation';
+import type { Grant } from '../source/api-access';
+import type { GrantedToken } from '../source/granted-token';
 import { liveFiles, readPem } from './files/pem-file';
 import { readSecret } from './files/secrets';
 import { type TlsTexts, tlsProblem } from './files/tls-files';
 import { type Mistake, shown } from './mistake';
 import { type Loading, whereSet } from './raw-settings';
-import { type SettingKey, settings } from './settings';
+import { type SettingKey, settingKeys, settings } from './settings';
+
+const bearerAuth = 'schemaRegistryBearerAuth';
 
 /** The settings on which it depends where records are written to and read from. */
-export const logSettings = [
-  ...['dataDir', 'kafkaBrokers', 'kafkaSsl', 'kafkaSslCaFile', 'kafkaSslCertFile', 'kafkaSslKeyFile'],
-  ...['kafkaSslKeyPassword', 'kafkaSslKeyPasswordFile', 'kafkaSaslMechanism', 'kafkaSaslUsername'],
-  ...['kafkaSaslPassword', 'kafkaSaslPasswordFile', 'schemaRegistryUrl', 'schemaRegistryUsername'],
-  ...['schemaRegistryPassword', 'schemaRegistryPasswordFile', 'schemaRegistryCaFile'],
-  ...['schemaRegistryCertFile', 'schemaRegistryKeyFile', 'schemaRegistryKeyPassword'],
-  'schemaRegistryKeyPasswordFile',
-] as readonly SettingKey[];
+export const logSettings = settingKeys.filter((key) =>
+  /^(dataDir|kafka(?!Session)|schemaRegistry)/.test(key),
+);
 
 /**
  * Brokers, how to log in to them, and the registry that belongs to them. Certificates and passwords are read at each use, so they
@@ -26,22 +26,8 @@ export function readKafka(loading: Loading): {
   readonly kafka: KafkaConfig | null;
   readonly schemaRegistry: SchemaRegistryConfig | null;
 } {
-  const { values, origins } = loading;
-  const isSet = (key: SettingKey) => origins.has(key) || origins.has(`${key}File` as SettingKey);
-  const missing = (key: SettingKey, since: SettingKey): void => {
-    const problem = `is not set, expected ${settings[key].env}, since ${settings[since].env} is set`;
-    loading.mistakes.push({ key, where: null, problem });
-  };
-  const both = (a: SettingKey, b: SettingKey): void => {
-    if (isSet(a) && !isSet(b)) missing(b, a);
-    if (isSet(b) && !isSet(a)) missing(a, b);
-  };
-  if (isSet('kafkaBrokers') && !isSet('schemaRegistryUrl')) missing('schemaRegistryUrl', 'kafkaBrokers');
-  both('kafkaSaslUsername', 'kafkaSaslPassword');
-  both('kafkaSslCertFile', 'kafkaSslKeyFile');
-  both('schemaRegistryUsername', 'schemaRegistryPassword');
-  both('schemaRegistryCertFile', 'schemaRegistryKeyFile');
-
+  const { values } = loading;
+  checkTogether(loading);
   const { kafkaBrokers: brokers, compression, kafkaSessionTimeout: sessionTimeoutMs } = values;
   const tls = readTls('kafkaSsl', loading);
   const isEncrypted = values.kafkaSsl || tls.value.ca !== null || tls.value.cert !== null;
@@ -60,12 +46,80 @@ export function readKafka(loading: Loading): {
   };
 }
 
+/** Settings that say nothing without the others of their line. */
+const together = [
+  ['kafkaSaslUsername', 'kafkaSaslPassword'],
+  ['kafkaSslCertFile', 'kafkaSslKeyFile'],
+  ['schemaRegistryUsername', 'schemaRegistryPassword'],
+  ['schemaRegistryCertFile', 'schemaRegistryKeyFile'],
+  [`${bearerAuth}IssuerEndpointUrl`, `${bearerAuth}ClientId`, `${bearerAuth}ClientSecret`],
+] as const;
+
+/** The ways to log in to the registry, of which one can be set. */
+const logins = ['schemaRegistryUsername', `${bearerAuth}Token`, `${bearerAuth}ClientId`] as const;
+
+function checkTogether(loading: Loading): void {
+  const { origins, mistakes } = loading;
+  const isSet = (key: SettingKey) => origins.has(key) || origins.has(`${key}File` as SettingKey);
+  const need = (needed: SettingKey, since: SettingKey | undefined): void => {
+    if (since === undefined || !isSet(since) || isSet(needed)) return;
+    const problem = `is not set, expected ${settings[needed].env}, since ${settings[since].env} is set`;
+    mistakes.push({ key: needed, where: null, problem });
+  };
+  need('schemaRegistryUrl', 'kafkaBrokers');
+  for (const keys of together) for (const key of keys) need(key, keys.find(isSet));
+  need(`${bearerAuth}ClientId`, `${bearerAuth}Scope`);
+  const withToken = [`${bearerAuth}LogicalCluster`, `${bearerAuth}IdentityPoolId`] as const;
+  if (!isSet(`${bearerAuth}Token`)) need(`${bearerAuth}ClientId`, withToken.find(isSet));
+  const [first, second] = logins.filter(isSet);
+  if (first === undefined || second === undefined) return;
+  const problem = `and ${settings[first].env} are both set, expected one of them`;
+  mistakes.push({ key: second, where: whereSet(loading, second), problem });
+}
+
 function readRegistry(loading: Loading): SchemaRegistryConfig | null {
   const { schemaRegistryUrl: url, schemaRegistryUsername, schemaRegistration: registration } = loading.values;
   const auth = readLogin(schemaRegistryUsername, 'schemaRegistryPassword', loading);
   const tls = readTls('schemaRegistry', loading);
   const hasFiles = tls.value.ca !== null || tls.value.cert !== null;
-  return url === null ? null : { url, auth, registration, tls: () => (hasFiles ? tls.value : null) };
+  const bearer = readBearer(loading, tls);
+  return url === null ? null : { url, auth, bearer, registration, tls: () => (hasFiles ? tls.value : null) };
+}
+
+/** The token for the registry: the one that is set, or one that a token server gives. */
+function readBearer(loading: Loading, tls: Live<TlsTexts>): RegistryBearer | null {
+  const set = readSecret(loading, `${bearerAuth}Token`);
+  const token = set === null ? readGrant(loading, tls) : (set.secret ?? set);
+  const cluster = loading.values[`${bearerAuth}LogicalCluster`];
+  const pool = loading.values[`${bearerAuth}IdentityPoolId`];
+  const headers = {
+    ...(cluster && { 'target-sr-cluster': cluster }),
+    ...(pool && { 'Confluent-Identity-Pool-Id': pool }),
+  };
+  return token && { token, headers };
+}
+
+/** Null if the settings of a token server are not complete. */
+function readGrant(loading: Loading, tls: Live<TlsTexts>): GrantedToken | null {
+  const { values, rotation } = loading;
+  const key = `${bearerAuth}ClientSecret` as const;
+  const found = readSecret(loading, key);
+  const [tokenUrl, clientId] = [values[`${bearerAuth}IssuerEndpointUrl`], values[`${bearerAuth}ClientId`]];
+  if (found === null || tokenUrl === null || clientId === null) return null;
+  const grant: Grant = {
+    ...{ scheme: 'oauth2', id: bearerAuth, tokenUrl, clientId, parameters: {}, clientAuth: 'basic' },
+    scope: values[`${bearerAuth}Scope`] ?? undefined,
+    ...{ key: whereSet(loading, key) ?? `${key}File`, clientSecret: found.value, secret: found.secret },
+    hide: rotation.granted('tokens of the registry'),
+  };
+  const trust = {
+    get ca() {
+      return tls.value.ca;
+    },
+  };
+  // Loaded only if needed, as all clients of servers are.
+  const { grantedToken }: typeof import('../source/granted-token') = require('../source/granted-token');
+  return grantedToken(grant, trust, Number.POSITIVE_INFINITY);
 }
 
 /** The files of one server: their texts as they are now. */

@@ -6,6 +6,7 @@ import {
   byteSize,
   command,
   duration,
+  httpUrl,
   list,
   matching,
   numberBetween,
@@ -31,6 +32,8 @@ interface Row {
 
 const file = (doc: string) => ({ value: 'file', schema: text('the path of a file'), doc });
 const user = (doc: string) => ({ value: 'name', schema: text('the name of a user'), doc });
+const printable = matching(/^[\x21-\x7e]+$/, 'printable ASCII without blanks');
+const id = (doc: string, schema = printable) => ({ value: 'id', schema, doc });
 const secretText = (doc: string) => ({ schema: password(), doc, secret: true });
 
 const topicText = 'letters, digits, dots, dashes and underscores, at most 100';
@@ -131,8 +134,34 @@ const table = {
   schemaRegistryUsername: user('User at the registry (HTTP basic authentication).'),
   schemaRegistryPassword: secretText('Password of the user at the registry.'),
   schemaRegistryPasswordFile: file('File that holds that password and nothing else.'),
+  schemaRegistryBearerAuthToken: {
+    schema: token(/^[\x21-\x7e]{4,}$/, 'printable ASCII characters without blanks'),
+    doc: 'Bearer token for the registry, instead of a user.',
+    secret: true,
+  },
+  schemaRegistryBearerAuthTokenFile: file('File that holds that token and nothing else.'),
+  schemaRegistryBearerAuthIssuerEndpointUrl: {
+    value: 'url',
+    schema: httpUrl(),
+    doc: 'Token server (OAuth2) that gives the client the tokens for the registry; with id and secret of the client.',
+  },
+  schemaRegistryBearerAuthClientId: id(
+    'Id of the client at the token server.',
+    matching(/./, 'the id of the client'),
+  ),
+  schemaRegistryBearerAuthClientSecret: secretText('Secret of the client.'),
+  schemaRegistryBearerAuthClientSecretFile: file('File that holds that secret and nothing else.'),
+  schemaRegistryBearerAuthScope: {
+    value: 'scope',
+    schema: text('the scope of the token'),
+    doc: 'Scope that the token is asked for.',
+  },
+  schemaRegistryBearerAuthLogicalCluster: id(
+    'Registry that a token is for, as Confluent Cloud asks: `lsrc-…`.',
+  ),
+  schemaRegistryBearerAuthIdentityPoolId: id('Identity pool of a token, as Confluent Cloud asks: `pool-…`.'),
   schemaRegistryCaFile: file(
-    'Certificates (PEM) of authorities to trust at the registry, besides the authorities that Node.js comes with.',
+    'Certificates (PEM) of authorities to trust at the registry and its token server, besides the authorities that Node.js comes with.',
   ),
   schemaRegistryCertFile: file(
     'Certificate (PEM) of this client, for a registry that asks for one; with its key.',

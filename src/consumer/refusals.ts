@@ -13,13 +13,13 @@ export interface Refusals {
 
 type Login = Pick<KafkaConfig, 'sasl'>;
 
-/** By code: the settings that hold the refused secret. */
+/** By code: the names of the settings that hold the refused secret. */
 const settingsOf = {
-  KAFKA_UNAUTHENTICATED: (kafka) => (kafka?.sasl == null ? 'kafkaSsl' : 'kafkaSaslPassword'),
-  KAFKA_CERTIFICATE: () => 'kafkaSsl',
-  REGISTRY_CERTIFICATE: () => 'schemaRegistry',
-  REGISTRY_UNAUTHORIZED: () => 'schemaRegistryPassword',
-} as const satisfies Record<string, (kafka: Login | null) => string>;
+  KAFKA_UNAUTHENTICATED: (kafka) => (kafka?.sasl == null ? /^kafkaSsl/ : /^kafkaSaslPassword/),
+  KAFKA_CERTIFICATE: () => /^kafkaSsl/,
+  REGISTRY_CERTIFICATE: () => /^schemaRegistry/,
+  REGISTRY_UNAUTHORIZED: () => /^schemaRegistry(Password|BearerAuth)/,
+} as const satisfies Record<string, (kafka: Login | null) => RegExp>;
 
 type Refusal = HighwaterError & { readonly code: keyof typeof settingsOf };
 

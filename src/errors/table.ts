@@ -584,17 +584,18 @@ const schemaRefused = 'runbook/schema-refused.md';
 const schemas = {
   REGISTRY_UNREACHABLE: {
     ...passes,
-    what: 'The schema registry cannot be reached. It does not answer within 10 s (three tries), or answers with 5xx or 429. A process needs the registry only when it acquires a feed for the first time. A publisher at work goes on with the ids that it has, even if it acquires its feed again.',
+    what: 'The schema registry cannot be reached. It does not answer within 10 s (three tries), or answers with 5xx or 429, or its token server gives no token for now; the message says which. A process needs the registry only when it acquires a feed for the first time. A publisher at work goes on with the ids that it has, even if it acquires its feed again.',
     now: 'Nothing is published without a known schema id; the registry is asked again.',
-    remedy: 'Check the address (SCHEMA_REGISTRY_URL), the network, and whether the registry runs.',
+    remedy:
+      'Check the address (SCHEMA_REGISTRY_URL), the network, and whether the registry and its token server run.',
     see: registryLost,
   },
   REGISTRY_UNAUTHORIZED: {
     ...parks,
-    what: 'The schema registry refused the login. It answered 401 or 403. To register schemas, the user must be allowed to write the subjects and their compatibility level. With HIGHWATER_SCHEMA_REGISTRATION=lookup, reading the subjects is enough.',
+    what: 'The schema registry refused the login. It answered 401 or 403, or its token server refused the client. To register schemas, the user must be allowed to write the subjects and their compatibility level. With HIGHWATER_SCHEMA_REGISTRATION=lookup, reading the subjects is enough.',
     now: REGISTRY_SLOWLY,
     remedy:
-      'Check user and password (SCHEMA_REGISTRY_USERNAME, SCHEMA_REGISTRY_PASSWORD) and what the user may do. A password in a file is read again by itself.',
+      'Check user and password (SCHEMA_REGISTRY_USERNAME, SCHEMA_REGISTRY_PASSWORD), or the token or its client (SCHEMA_REGISTRY_BEARER_AUTH_…), and what they may do. A secret in a file is read again by itself.',
     see: 'runbook/token-rotated.md',
   },
   REGISTRY_CERTIFICATE: {

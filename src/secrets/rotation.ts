@@ -51,9 +51,9 @@ export class Rotation {
     this.refresh();
   }
 
-  /** Whether a setting whose name begins like this comes from a file or a command. */
-  reads(beginning: string): boolean {
-    return this.sources.some(({ name }) => name.startsWith(beginning));
+  /** Whether a setting of such a name comes from a file or a command. */
+  reads(names: RegExp): boolean {
+    return this.sources.some(({ name }) => names.test(name));
   }
 
   /** @returns hides one more token of a server. The last ones stay hidden; unlike other new values, they wake no parked feed. */

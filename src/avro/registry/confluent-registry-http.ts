@@ -18,11 +18,30 @@ export interface RegistryTls {
   readonly passphrase: string | null;
 }
 
+/** A bearer token that is set, or is fetched and renewed. It is read for each call. */
+export interface RegistryToken {
+  readonly value: string;
+  /** Fetches the token unless there is one. @returns why there is none */
+  ready?(signal: AbortSignal): Promise<{ readonly code: string; readonly what: string } | null>;
+  /** @returns whether there is another token, or one can be fetched, after a 401 */
+  isReplaced?(refused: string): Promise<boolean>;
+  /** The registry takes the token. */
+  accepted?(): void;
+}
+
+export interface RegistryBearer {
+  readonly token: RegistryToken;
+  /** What else a call with a token carries. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 export interface RegistryHttpOptions {
   /** Without a closing slash. */
   readonly url: string;
   /** The password is read for each call, since its file may change. */
   readonly auth: { readonly username: string; readonly password: string } | null;
+  /** Instead of `auth`. */
+  readonly bearer: RegistryBearer | null;
   /** Asked for each call; null: only what Node.js trusts. */
   tls(): RegistryTls | null;
   /** For one call with all its tries, ms. */
@@ -59,6 +78,8 @@ const tries = 3;
 /** Schemas are some kilobytes. */
 const bodyLimitBytes = 16 * 2 ** 20;
 const messageCharacters = 400;
+/** Passwords and tokens of before that stay hidden. */
+const recentSecrets = 10;
 
 /**
  * One call of the registry's API. A connection that fails and an answer that asks for another try get one, within the
@@ -70,10 +91,15 @@ const messageCharacters = 400;
 export function registryHttp(
   options: RegistryHttpOptions,
 ): (request: RegistryRequest) => Promise<RegistryReply> {
-  const { url, auth, signal, dated } = options;
+  const { url, auth, bearer, signal, dated } = options;
   const agent = agents(options.tls);
   const hidden = [...addressPasswords(url), ...proxyPasswords(process.env)];
+  const fixed = hidden.length;
   const redact = createRedactor(hidden);
+  const hide = (secret: string): void => {
+    if (!hidden.includes(secret)) hidden.push(secret);
+    hidden.splice(fixed, hidden.length - fixed - recentSecrets);
+  };
   /** One listener for all calls: Node.js warns of a leak if many listen to one signal. */
   const calls = new Set<AbortController>();
   const abortAll = (): void => {
@@ -94,8 +120,10 @@ export function registryHttp(
 
     async function send(): Promise<RegistryReply> {
       let answer: AxiosResponse<string>;
-      if (auth !== null && !hidden.includes(auth.password)) hidden.push(auth.password);
+      let token: string | null = null;
       try {
+        token = bearer && (await tokenOf(bearer, stop.signal));
+        hide(token ?? auth?.password ?? '');
         answer = await axios.request<string>({
           url: `${url}${path}`,
           method,
@@ -105,6 +133,7 @@ export function registryHttp(
             Accept: `${mediaType}, application/json`,
             'Content-Type': mediaType,
             'User-Agent': `highwater/${version}`,
+            ...(bearer && { Authorization: `Bearer ${token}`, ...bearer.headers }),
           },
           responseType: 'text',
           // Left to itself, axios parses what looks like JSON and hands on as text what does not.
@@ -117,18 +146,21 @@ export function registryHttp(
         });
       } catch (error) {
         signal?.throwIfAborted();
+        if (error instanceof HighwaterError) throw error;
         const code = networkCode(error);
         if (isCertificateFailure(code) || isClientRefused(code)) {
           const says = excerpt(networkReason(error), redact, messageCharacters);
           throw new HighwaterError('REGISTRY_CERTIFICATE', `${request}: ${says}`);
         }
         const reason = stop.signal.aborted
-          ? `within ${timeoutMs} ms`
+          ? `within ${timeoutMs} ms${bearer && token === null ? ', because the token server gave no token' : ''}`
           : `(${excerpt(networkReason(error), redact, messageCharacters)})`;
         throw new HighwaterError('REGISTRY_UNREACHABLE', `${request} got no answer ${reason}`);
       }
       const serverMs = Date.parse(String(answer.headers.date));
       if (!Number.isNaN(serverMs)) dated?.(serverMs);
+      if (answer.status !== 401) bearer?.token.accepted?.();
+      else if (token !== null && (await bearer?.token.isReplaced?.(token))) return send();
       return replyOf(request, answer);
     }
 
@@ -172,6 +204,16 @@ function agents(tlsNow: () => RegistryTls | null): () => { readonly httpsAgent?:
     }
     return { httpsAgent };
   };
+}
+
+/** @throws HighwaterError the token server gives no token */
+async function tokenOf({ token }: RegistryBearer, signal: AbortSignal): Promise<string> {
+  const failed = await token.ready?.(signal);
+  if (!failed) return token.value;
+  const { code, what } = failed;
+  if (code === 'SOURCE_CERTIFICATE') throw new HighwaterError('REGISTRY_CERTIFICATE', what);
+  const isRefused = code === 'SOURCE_TOKEN_REFUSED';
+  throw new HighwaterError(isRefused ? 'REGISTRY_UNAUTHORIZED' : 'REGISTRY_UNREACHABLE', what);
 }
 
 function codeOf(status: number) {

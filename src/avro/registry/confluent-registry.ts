@@ -5,7 +5,7 @@ import { forSchema } from '../codec/wire-type';
 import { typeName } from '../schemas';
 import { incompatible, schemaStanding } from './compatibility';
 import { ConfluentRegistryApi } from './confluent-registry-api';
-import { type RegistryTls, registryHttp } from './confluent-registry-http';
+import { type RegistryBearer, type RegistryTls, registryHttp } from './confluent-registry-http';
 import {
   type AvroSchema,
   FULL_TRANSITIVE,
@@ -18,6 +18,8 @@ export interface SchemaRegistryConfig {
   /** Without a closing slash. */
   readonly url: string;
   readonly auth: { readonly username: string; readonly password: string } | null;
+  /** Instead of `auth`. */
+  readonly bearer?: RegistryBearer | null;
   /** Asked for each call, since files may change; null or left out: only what Node.js trusts. */
   tls?(): RegistryTls | null;
   /** `lookup`: nothing is registered by a publisher. */
@@ -56,12 +58,12 @@ export function confluentRegistry(
     confirmEveryMs = 60_000,
   }: ConfluentRegistryOptions,
 ): SchemaRegistry {
-  const { url, auth, registration, tls = () => null } = config;
+  const { url, auth, bearer = null, registration, tls = () => null } = config;
   let aheadMs: number | null = null;
   const dated = (serverMs: number): void => {
     aheadMs = Date.now() - serverMs;
   };
-  const api = new ConfluentRegistryApi(registryHttp({ url, auth, tls, timeoutMs, signal, dated }));
+  const api = new ConfluentRegistryApi(registryHttp({ url, auth, bearer, tls, timeoutMs, signal, dated }));
   /** By id; ids never change their meaning. */
   const known = new Map<number, Promise<AvroSchema>>();
   const warned = new Set<string>();

@@ -12,6 +12,8 @@ type Name =
   | 'kafkaSslKeyPassword'
   | 'kafkaSaslPassword'
   | 'schemaRegistryPassword'
+  | 'schemaRegistryBearerAuthToken'
+  | 'schemaRegistryBearerAuthClientSecret'
   | 'schemaRegistryKeyPassword';
 
 /** A secret that is set. `secret` is left out if it is a text that cannot change. */
@@ -32,7 +34,7 @@ export function isSecretSet({ origins }: Loading, name: Name): boolean {
  */
 export function readSecret(loading: Loading, name: Name, runs = true): SetSecret | null {
   const { values, origins, cwd, rotation, mistakes } = loading;
-  const isToken = name === 'apiToken' || name === 'httpToken';
+  const isToken = name.endsWith('Token');
   const keys = [name, `${name}File`, ...(name === 'apiToken' ? (['apiTokenCommand'] as const) : [])] as const;
   const set = keys
     .flatMap((key) => (origins.has(key) ? [{ key, ...origins.get(key)! }] : []))
