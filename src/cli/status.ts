@@ -6,12 +6,11 @@ import type { DeliveryStatus } from '../delivery/status';
 import { errorKinds, HighwaterError } from '../errors';
 import { type FeedProblem, type FeedStatus, feedStatus } from '../feed-status/feed-status';
 import { latestReasons, storedDeadLetters, storedOffsets } from '../feed-status/stored';
-import type { Feed } from '../feeds/feed';
 import { counted } from '../format/counted';
 import { agoText } from '../format/durations';
 import { harmless } from '../format/short-text';
 import { describeProgress } from '../pipeline/rounds/backfill';
-import type { SourceOffset } from '../state/source-offset';
+import { requestsForAll } from '../pipeline/scan/pages/paging';
 import { deliveryLines, readDeliveries } from './lines/delivery-lines';
 import { type OpenReader, readLog } from './log/open-log';
 import {
@@ -234,24 +233,10 @@ export async function readStatus(
       backfillDone: offset === null ? null : (describeProgress(offset, now)?.done ?? null),
     };
     const api = feed.apiUrl ?? config.apiUrl;
-    const status = {
-      ...feedStatus(knowledge, now),
-      dead_letters,
-      api,
-      log_bytes: total,
-      log_free_bytes: free,
-    };
-    return { ...status, requests_per_poll: requestsForAll(feed, offset) };
+    const requests_per_poll = offset && requestsForAll(feed, offset);
+    const space = { log_bytes: total, log_free_bytes: free };
+    return { ...feedStatus(knowledge, now), dead_letters, api, ...space, requests_per_poll };
   });
-}
-
-function requestsForAll({ parameters, paging, pageSize }: Feed, offset: SourceOffset | null): number | null {
-  if (parameters.updatedSince !== null) return null;
-  const length = offset?.longest_page ?? offset?.page_size ?? pageSize;
-  if (paging.style === 'none') return 1;
-  const pages = Math.max(1, Math.ceil((offset?.record_count ?? 0) / length));
-  // Numbered pages are read back and forth, since rows move while they are read.
-  return paging.style === 'page' || paging.style === 'offset' ? 2 * pages : pages;
 }
 
 const [LETTERS, API] = [5, 6];

@@ -1,4 +1,5 @@
 import type { FeedDefinition } from '../../../feeds/definition';
+import type { SourceOffset } from '../../../state/source-offset';
 import { type Paging, WHOLE_FEED } from '../../../types';
 import { keepsOrder, type PageFacts } from './page-facts';
 
@@ -42,6 +43,23 @@ export function pagingKind({ paging, parameters }: FeedDefinition): PagingKind {
 /** The greatest record position that paging reaches. */
 export function pagingReach(feed: FeedDefinition): number {
   return pagingKind(feed) === 'numbered' ? feed.pagingLimit : Number.POSITIVE_INFINITY;
+}
+
+/** The least number of requests of a poll that reads everything, because there is no filter by `updated`; else null. */
+export function requestsForAll(
+  feed: FeedDefinition,
+  {
+    record_count,
+    longest_page,
+    page_size,
+  }: Pick<SourceOffset, 'record_count' | 'longest_page' | 'page_size'>,
+): number | null {
+  if (feed.parameters.updatedSince !== null) return null;
+  const kind = pagingKind(feed);
+  if (kind === 'single') return 1;
+  const pages = Math.max(1, Math.ceil(record_count / (longest_page ?? page_size ?? feed.pageSize)));
+  // Numbered pages are read back and forth, since rows move while they are read.
+  return kind === 'numbered' ? 2 * pages : pages;
 }
 
 /** The number of the first page, if the feed declares it. */
