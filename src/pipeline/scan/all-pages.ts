@@ -16,7 +16,7 @@ export async function* allPages(position: ScanPosition): AsyncGenerator<ScanPage
     if (page === null || page === 'page-size-changed') return;
     const { keys, length } = page.facts;
     // Numbers that count from 1 show the first page twice.
-    if (n !== 1 && keys.every((key) => seen.has(key))) return;
+    if (length === 0 || (n !== 1 && keys.every((key) => seen.has(key)))) return;
     for (const key of keys) seen.add(key);
     before += length;
     yield position.page(page);
