@@ -15,6 +15,8 @@ import { type MarketSize, type RestlessMarket, startRestlessMarket } from './res
 export interface CrashRunOptions {
   readonly seed: number;
   readonly kills: number;
+  /** So many kills are to hit a commit: there are more kills if fewer do, up to twice as many. */
+  readonly leastTorn?: number;
   /** The first so many come soon after the start, to hit first snapshots. */
   readonly earlyKills: number;
   readonly size: MarketSize;
@@ -95,8 +97,12 @@ export async function runCrashes(options: CrashRunOptions): Promise<CrashReport>
     const kills: Kill[] = [];
     let before: Observation = {};
     const began = Date.now();
+    const areMoreWanted = () => {
+      const { length } = kills.filter(({ tornCommit }) => tornCommit);
+      return length < (options.leastTorn ?? 0) && kills.length < 2 * options.kills;
+    };
     while (
-      kills.length < options.kills &&
+      (kills.length < options.kills || areMoreWanted()) &&
       Date.now() - began < (options.killUntilMs ?? Number.POSITIVE_INFINITY)
     ) {
       const moment = log.drawMoment(random, kills.length < options.earlyKills);

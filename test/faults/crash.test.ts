@@ -13,6 +13,7 @@ describe('the publisher, killed at random moments', () => {
     const report = await runCrashes({
       seed,
       kills: 8,
+      leastTorn: 2,
       earlyKills: 3,
       size: { records: { insights: 300, analysts: 150, ipos: 600 }, everyMs: 7 },
       log: embeddedLog(path.join(folder(), 'data')),
@@ -23,7 +24,7 @@ describe('the publisher, killed at random moments', () => {
     expect(describeVerdict(verdict)).toBe('nothing to object to');
     expect(exitCode).toBe(0);
     // The kills hit the intended moments.
-    expect(kills.length).toBe(8);
+    expect(kills.length).toBeGreaterThanOrEqual(8);
     expect(kills.filter(({ commits }) => commits > 0).length).toBeGreaterThanOrEqual(3);
     expect(kills.filter(({ snapshots }) => snapshots.length > 0).length).toBeGreaterThanOrEqual(1);
     expect(kills.filter(({ snapshots }) => snapshots.length === 0).length).toBeGreaterThanOrEqual(3);
