@@ -45,7 +45,7 @@ export interface Examined extends FeedKeys, InferredSchema {
   /** The rows of a page come oldest first. */
   readonly isAscending: boolean;
   /** Members that moved between two requests while the time of the update did not; null: none. */
-  readonly ignore: readonly string[] | null;
+  readonly silent: readonly string[] | null;
   /** For people, about the filter. */
   readonly filterNotes: readonly string[];
 }
@@ -121,7 +121,7 @@ export async function examine(
     paging,
     pageSize: longest?.size ?? null,
     rows: seen.size,
-    ignore: restless.size === 0 ? null : [...restless],
+    silent: restless.size === 0 ? null : [...restless],
     rateLimit: endpoint.rateLimit(),
     filterNotes: filter.notes,
     isAscending: updates.every((time, i) => i === 0 || time >= updates[i - 1]!),

@@ -60,7 +60,7 @@ function sectionText(section: FeedSection): string {
       responseKey === '' ? 'the answer is the array' : 'where an answer holds its rows',
     ],
     ['idField', section.idField, 'names a record; must never be given to another one'],
-    ['updatedField', section.updatedField, 'must move with every change'],
+    ['updatedField', section.updatedField, updatedComment(section)],
     ['updatedFormat', section.updatedFormat],
     updatedSince === null
       ? ['parameters', parameterNames, 'no filter by time was found: every poll reads everything']
@@ -69,7 +69,6 @@ function sectionText(section: FeedSection): string {
     ['pageSize', pageSize],
     ['schema', schema],
     ['namespace', section.name, 'of the change events'],
-    ['ignore', section.ignore, 'moved without updatedField: no reason to publish'],
     ['display', section.display, 'what people see of a record'],
   ];
   return lines
@@ -79,6 +78,13 @@ function sectionText(section: FeedSection): string {
       return `${key}: ${text}${comment === undefined ? '' : ` # ${comment}`}`;
     })
     .join('\n');
+}
+
+/** Only a person knows whether such a change matters. It may also have been the second one of a second. */
+function updatedComment({ silent }: FeedSection): string {
+  const must = 'must move with every change';
+  if (silent === null) return must;
+  return `${must}; did not move with ${silent.join(', ')}, whose changes wait for a reconcile (or ignore: [${silent.join(', ')}])`;
 }
 
 /** A guess, from the names of the fields, of the title of a record; null if the names tell nothing. */

@@ -292,7 +292,7 @@ function summary(section: FeedSection, { schema, leftOut }: Examined): string {
     ...section.filterNotes.map((note) => ['', note] as const),
     ['paging', `${styles[paging.style]}${size}`],
     ['limit', limit],
-    ['ignore', section.ignore && `${section.ignore.join(', ')} (moved without ${section.updatedField})`],
+    ['silent', section.silent && `${section.silent.join(', ')}: moved, and ${section.updatedField} did not`],
     ['title', display?.title],
     ['schema', `${section.schema}: ${schema.fields.length} fields, from ${section.rows} rows`],
     ...leftOut.map((member) => ['', `not in it: ${member}`] as const),

@@ -247,7 +247,11 @@ function position(offset: SourceOffset): LineText {
     last_error,
   } = offset;
   const facts = [
-    mark === 0 ? 'nothing read yet' : `read to ${new Date(mark * 1_000).toISOString().slice(0, 19)}Z`,
+    mark === 0
+      ? record_count === 0
+        ? 'nothing read yet'
+        : 'read whole'
+      : `read to ${new Date(mark * 1_000).toISOString().slice(0, 19)}Z`,
     counted(record_count, 'record'),
     `seq ${seq}`,
     `commit ${commit}`,

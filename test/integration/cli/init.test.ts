@@ -144,15 +144,16 @@ describe('an endpoint of tasks', () => {
   };
   const since = (query: URLSearchParams) => Number(query.get('since') ?? 0);
 
-  it('whose rows have a member that moves by itself, which is ignored', async () => {
+  it('whose rows have a member that moves by itself, which is named, and not ignored unasked', async () => {
     let views = 0;
     const { code, out } = await initTasks((query) => {
       const found = tasks.filter((row) => row.updated >= since(query));
       return pageOf(found, query).map((row) => ({ ...row, views: ++views, meta: { seen: true } }));
     });
     expect(code).toBe(0);
-    expect(out).toMatch(/^ {2}ignore +views \(moved without updated\)$/m);
-    expect(feeds().tasks.ignore).toEqual(['views']);
+    expect(out).toMatch(/^ {2}silent +views: moved, and updated did not$/m);
+    expect(feeds().tasks).not.toHaveProperty('ignore');
+    expect(readFileSync(path.join(folder(), 'highwater.yaml'), 'utf8')).toContain('ignore: [views]');
   });
 
   it('whose pages begin at 1', async () => {
