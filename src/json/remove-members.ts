@@ -1,4 +1,6 @@
 import { isJsonObject } from './exact-number';
+import { jsonText } from './json-text';
+import { TEXT_NOT_KEPT, UnreadableRow, wholeOf } from './unreadable-row';
 
 /**
  * Removes the members at dotted paths from parsed JSON, in place. A path leads through lists: `lines.note` is the `note` of each element.
@@ -24,4 +26,20 @@ function removeAt(value: unknown, path: string): boolean {
     }
   }
   return isFound;
+}
+
+/**
+ * Rows without the members at these paths, and the paths that led to a member. A row that is no object cannot be cleaned, so only its hash
+ * and its length are kept.
+ */
+export function withoutMembers(
+  rows: readonly unknown[],
+  paths: readonly string[],
+): { readonly rows: readonly unknown[]; readonly omitted: ReadonlySet<string> } {
+  const parsed = rows.filter((row) => isJsonObject(row) && !(row instanceof UnreadableRow));
+  const omitted = removeMembers(parsed, paths);
+  const reason = `the row is not an object${TEXT_NOT_KEPT}`;
+  const kept = (row: unknown) =>
+    isJsonObject(row) ? row : new UnreadableRow(undefined, undefined, reason, '', wholeOf(jsonText(row)));
+  return { rows: rows.map(kept), omitted };
 }

@@ -7,6 +7,7 @@ import { isListOrObject, type ScannedAnswer, scanAnswer, type Unread } from '../
 import { valueAtPath } from '../json/dotted-path';
 import { type AnswerLimits, SMALL_ANSWER_BYTES } from '../json/limits';
 import { parseJson } from '../json/parse-json';
+import { withoutMembers } from '../json/remove-members';
 import type { EchoedToken } from '../secrets/echoed-token';
 import { excerpt } from '../secrets/excerpt';
 import type { Redact } from '../secrets/redaction';
@@ -18,7 +19,6 @@ import { brokenUtf8, inUtf8 } from './charset';
 import { graphqlCode, reportsError, saysFailure, vendorMessage } from './error-report';
 import { type Following, isNextInBody, type NextPageContext, nextPage } from './next-page';
 import { failure, type RowReader, type SourceFailure, type SourcePage } from './source';
-import { withoutMembers } from './without-members';
 
 /** One answer, its body complete and decompressed. Header names are in lower case. */
 export interface RawResponse {
