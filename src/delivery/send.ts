@@ -6,7 +6,7 @@ import { isCertificateFailure } from '../net/certificate-failures';
 import { networkCode, networkReason } from '../net/network-reason';
 import { excerpt } from '../secrets/excerpt';
 import type { Redact } from '../secrets/redaction';
-import { createAgents } from '../source/http-get';
+import { createAgents } from '../source/http-request';
 import { retryAfterMs } from '../source/retry';
 import { version } from '../version';
 import type { Target } from './delivery';

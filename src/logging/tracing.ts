@@ -73,8 +73,8 @@ export function traceHeaders(): Headers {
 }
 
 /**
- * For a request whose address or path is a secret: instrumentation of the HTTP client makes no span of it, which would show the
- * address, and tells its server of no trace.
+ * Hides a request from instrumentation of the HTTP client. Its span would show the whole address, which may hold a secret, and it would
+ * tell the server of the trace.
  */
 export function unseen<Result>(request: () => Promise<Result>): Promise<Result> {
   return context.with(context.active().setValue(SUPPRESSED, true), request);
@@ -83,7 +83,7 @@ export function unseen<Result>(request: () => Promise<Result>): Promise<Result> 
 /** As in `suppressTracing` of the SDK. */
 const SUPPRESSED = createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING');
 
-/** For work that another task may begin. */
+/** The caller's context, for work that may run in the context of another task. */
 export function activeContext(): Context {
   return context.active();
 }
@@ -105,10 +105,9 @@ export function linksTo(messages: readonly { readonly headers: Headers }[]): Lin
 
 /** An SDK keeps spans for some seconds, and the process may end before. A collector that does not answer must not hold it up. */
 export async function flushSpans(): Promise<void> {
-  const { forceFlush } = provider().getDelegate() as { forceFlush?: () => Promise<void> };
-  if (forceFlush === undefined) return;
-  const late = delay(FLUSH_MS, undefined, { ref: false });
-  await Promise.race([forceFlush.call(provider().getDelegate()).catch(() => undefined), late]);
+  const sdk = provider().getDelegate() as { forceFlush?(): Promise<void> };
+  const flushed = sdk.forceFlush?.().catch(() => undefined);
+  if (flushed !== undefined) await Promise.race([flushed, delay(FLUSH_MS, undefined, { ref: false })]);
 }
 
 /** Before an SDK is registered this is a provider without a delegate. */

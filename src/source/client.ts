@@ -10,7 +10,7 @@ import { createRedactor, type Redact } from '../secrets/redaction';
 import { type AnswerAges, answerAges } from './answer-age';
 import { type ApiAccess, authHeaders, secretsOf, tokenParameter, usualAuth } from './api-access';
 import type { GrantedToken } from './granted-token';
-import { createAgents, type HttpGet, type HttpLimits, httpGet } from './http-get';
+import { createAgents, type HttpLimits, type HttpRequest, httpRequest } from './http-request';
 import { isSameAddress, ownLink } from './next-page';
 import { endpointUrl, pageBody, pageUrl } from './page-query';
 import type { RequestBudget, RequestBudgetUse, RequestPriority } from './request-budget';
@@ -128,7 +128,7 @@ export function createSource(options: SourceOptions): ClosableSource {
 
 interface AskDeps extends SourceOptions {
   readonly access: ApiAccess;
-  readonly agents: HttpGet['agents'];
+  readonly agents: HttpRequest['agents'];
   readonly ages: AnswerAges;
   readonly redact: Redact;
   readonly echoed: EchoedToken;
@@ -181,7 +181,7 @@ async function answerOf(
   const linked = link?.next ? { ...page, continuation: link.next } : page;
   const address = pageUrl(feed, linked, access);
   const body = pageBody(feed, linked);
-  const result = await httpGet({
+  const result = await httpRequest({
     url: address,
     method,
     body,

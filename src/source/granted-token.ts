@@ -5,7 +5,7 @@ import { createRedactor, type Redact } from '../secrets/redaction';
 import type { Secret } from '../secrets/rotation';
 import type { Grant } from './api-access';
 import { askedPause } from './asked-pause';
-import { createAgents, httpGet, type Trust } from './http-get';
+import { createAgents, httpRequest, type Trust } from './http-request';
 import { isObject, parsedJson, type RawResponse } from './response-policy';
 import { failure, type SourceFailure } from './source';
 
@@ -71,7 +71,7 @@ export function grantedToken(grant: Grant, trust: Trust, timeoutMs: number): Gra
     const known = [clientSecret, formEncoded(clientSecret), basic, current];
     const redact = createRedactor([...known, ...proxyPasswords(process.env)]);
     const ms = Math.min(timeoutMs, MOST_MS);
-    const result = await httpGet({
+    const result = await httpRequest({
       url: tokenUrl,
       headers: grant.clientAuth === 'basic' ? { Authorization: `Basic ${basic}` } : {},
       method: 'POST',

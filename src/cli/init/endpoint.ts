@@ -7,7 +7,7 @@ import { proxyPasswords } from '../../secrets/proxy-passwords';
 import { createRedactor } from '../../secrets/redaction';
 import { type ApiAccess, authHeaders, secretsOf, tokenParameter } from '../../source/api-access';
 import { inUtf8 } from '../../source/charset';
-import { createAgents, httpGet } from '../../source/http-get';
+import { createAgents, httpRequest } from '../../source/http-request';
 import { interpretResponse, type RawResponse } from '../../source/response-policy';
 import { PageDeadline, withRetry } from '../../source/retry';
 
@@ -53,7 +53,15 @@ export function openEndpoint({ url, access, headers, signal, onPause }: Endpoint
     for (const [name, value] of Object.entries(query)) asked.searchParams.set(name, value);
     if (parameter !== null) asked.searchParams.set(parameter, access.token);
     const all = { ...headers, ...authHeaders(access) };
-    const result = await httpGet({ url: asked.href, headers: all, request, agents, limits, redact, signal });
+    const result = await httpRequest({
+      url: asked.href,
+      headers: all,
+      request,
+      agents,
+      limits,
+      redact,
+      signal,
+    });
     if (result.kind !== 'response') throw new HighwaterError(result.code, `${result.what}.`);
     rateLimit ??= rateLimitIn(result.response.headers, Date.now());
     return result.response;

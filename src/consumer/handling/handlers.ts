@@ -76,12 +76,12 @@ function jobOf(
       async (attempt) => {
         events ??= await eventsOf(records, outage);
         tries = attempt;
-        const handled = events;
+        const batch = events;
         const context = { topic, topicId, partition, next, attempt, signal: revoked, note };
         await traced(
           `process ${topic}`,
-          () => spanOf(handled, partition, group),
-          () => watched(() => call(handled, context), records[0]!, logger),
+          () => spanOf(batch, partition, group),
+          () => watched(() => call(batch, context), records[0]!, logger),
         );
       },
       retry,

@@ -23,7 +23,7 @@ export interface HttpLimits {
   readonly bodyLimitBytes: number;
 }
 
-export interface HttpGet {
+export interface HttpRequest {
   /** With its query. */
   readonly url: string;
   readonly method?: HttpMethod;
@@ -74,8 +74,8 @@ export type HttpResult = { readonly kind: 'response'; readonly response: RawResp
  * One request. Redirects are not followed. No library error leaves from here, since those hold the address with the token.
  * @throws the signal's reason when aborted
  */
-export async function httpGet(get: HttpGet): Promise<HttpResult> {
-  const { limits, request, signal } = get;
+export async function httpRequest(asked: HttpRequest): Promise<HttpResult> {
+  const { limits, request, signal } = asked;
   signal.throwIfAborted();
   const stop = new AbortController();
   let stopped: SourceFailure | null = null;
@@ -95,7 +95,7 @@ export async function httpGet(get: HttpGet): Promise<HttpResult> {
   );
   let phase: 'headers' | 'body' = 'headers';
   try {
-    const answer = await unseen(() => send(get, stop.signal));
+    const answer = await unseen(() => send(asked, stop.signal));
     phase = 'body';
     const body = await readBody(answer, limits.bodyLimitBytes, stop.signal, () => idle.refresh());
     const tooLarge = `${request} answered with more than ${limits.bodyLimitBytes} bytes`;
@@ -104,7 +104,7 @@ export async function httpGet(get: HttpGet): Promise<HttpResult> {
     return { kind: 'response', response: { status: answer.status, headers, body } };
   } catch (error) {
     signal.throwIfAborted();
-    return stopped ?? transportFailure(error, phase, get);
+    return stopped ?? transportFailure(error, phase, asked);
   } finally {
     clearTimeout(total);
     clearTimeout(idle);
@@ -112,28 +112,28 @@ export async function httpGet(get: HttpGet): Promise<HttpResult> {
   }
 }
 
-function send(get: HttpGet, signal: AbortSignal) {
+function send(asked: HttpRequest, signal: AbortSignal) {
   return axios.request<Readable>({
-    url: get.url,
-    method: get.method ?? 'GET',
-    data: get.body?.toString(),
+    url: asked.url,
+    method: asked.method ?? 'GET',
+    data: asked.body?.toString(),
     transformRequest: (text) => text,
-    httpAgent: get.agents.http,
-    httpsAgent: get.agents.https,
+    httpAgent: asked.agents.http,
+    httpsAgent: asked.agents.https,
     responseType: 'stream',
     maxRedirects: 0,
     validateStatus: () => true,
     signal,
     headers: {
       Accept: 'application/json',
-      ...(get.body !== undefined && {
-        'Content-Type': `application/${typeof get.body === 'string' ? 'json' : 'x-www-form-urlencoded'}`,
+      ...(asked.body !== undefined && {
+        'Content-Type': `application/${typeof asked.body === 'string' ? 'json' : 'x-www-form-urlencoded'}`,
       }),
-      ...get.headers,
+      ...asked.headers,
       'Accept-Encoding': 'gzip, deflate',
       // A cached page would hide new records, and its Date would be old.
       // Another parameter would tell requests apart for any cache, but some APIs refuse one that they do not know.
-      ...(get.pastCaches
+      ...(asked.pastCaches
         ? { 'Cache-Control': 'no-cache, no-store, max-age=0', Pragma: 'no-cache' }
         : { 'Cache-Control': 'no-cache' }),
       'User-Agent': `highwater/${version}`,
@@ -181,8 +181,8 @@ function plainHeaders(headers: object): RawResponse['headers'] {
   return plain;
 }
 
-function transportFailure(error: unknown, phase: 'headers' | 'body', get: HttpGet): SourceFailure {
-  const { redact, request } = get;
+function transportFailure(error: unknown, phase: 'headers' | 'body', asked: HttpRequest): SourceFailure {
+  const { redact, request } = asked;
   const reason = excerpt(networkReason(error), redact);
   if (phase === 'body')
     return failure('SOURCE_BODY_TRUNCATED', `${request} broke off in the middle of its answer (${reason})`);
