@@ -29,8 +29,8 @@ function removeAt(value: unknown, path: string): boolean {
 }
 
 /**
- * Rows without the members at these paths, and the paths that led to a member. A row that is no object cannot be cleaned, so only its hash
- * and its length are kept.
+ * Rows without the members at these paths, and the paths that led to a member. Only hash and length are kept of a row that is not an
+ * object, since it cannot be cleaned.
  */
 export function withoutMembers(
   rows: readonly unknown[],

@@ -89,7 +89,9 @@ it('each poll publishes what has changed, with the time of observation, and a re
     row.symbol === 'S3' ? { ...row, close: 3.5 } : row,
   );
   expect((await highwater('run', '--once')).code).toBe(0);
-  expect((await highwater('reconcile', 'prices')).code).toBe(0);
+  rows = rows.map((row) => (row.symbol === 'S5' ? { ...row, close: 5.5 } : row));
+  // A poll would have found it, so it is not silent.
+  expect((await highwater('reconcile', 'prices')).stdout).toContain(' 0 silent changes updated,');
 
   const all = await events();
   expect(all.slice(0, 35).map(({ value }) => value.op)).toEqual(Array(35).fill('r'));
@@ -101,7 +103,10 @@ it('each poll publishes what has changed, with the time of observation, and a re
     ['S3|2026-01-31', 'u', 3, 3.5],
     ['S99|2026-01-31', 'c', null, 99],
   ]);
-  expect(later.slice(2)).toEqual([['S7|2026-01-31', 'd', 7, null]]);
+  expect(later.slice(2)).toEqual([
+    ['S5|2026-01-31', 'u', 5, 5.5],
+    ['S7|2026-01-31', 'd', 7, null],
+  ]);
 
   const { stdout } = await highwater('status');
   expect(stdout).toContain(
