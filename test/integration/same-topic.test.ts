@@ -4,7 +4,7 @@ import path from 'node:path';
 import { loadConfig } from '../../src/config/load-config';
 import type { Feed } from '../../src/feeds/feed';
 import type { Simulator } from '../../src/simulator/simulator';
-import { testFeed } from '../support/feeds';
+import { testFeed, transitionsOnFeedTopic } from '../support/feeds';
 import type { TestPublisher } from '../support/test-publisher';
 import { world } from '../support/world';
 
@@ -45,15 +45,8 @@ async function moveStatus(): Promise<void> {
   await publisher.poll();
 }
 
-it.each([
-  ['transitions: same-topic', () => configured('feeds: {ipos: {transitions: same-topic}}')],
-  [
-    'a topic of both',
-    () =>
-      testFeed('ipos', { transitions: testFeed('ipos').transitions.map((t) => ({ ...t, topic: 'ipos' })) }),
-  ],
-])('%s: both types on one topic, subjects by topic and record', async (_, feed) => {
-  await start(feed());
+it('both types on one topic have subjects by topic and record', async () => {
+  await start(configured(transitionsOnFeedTopic));
   const registered = subjects();
   await publisher.restart();
   await moveStatus();

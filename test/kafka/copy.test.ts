@@ -9,6 +9,7 @@ import { allTopics, feedTopics } from '../../src/log/topics';
 import { copyFeeds } from '../../src/runtime/copy-feeds';
 import type { JsonRecord } from '../../src/simulator/endpoints';
 import { type CliPublisher, cliPublisher } from '../support/cli-publisher';
+import { transitionsOnFeedTopic } from '../support/feeds';
 import { kafkaWorld } from '../support/kafka-world';
 import { deadline, groupBy, readAll } from '../support/log-records';
 import { expectSample } from '../support/samples';
@@ -138,7 +139,7 @@ it('a record that is larger than a topic on Kafka takes is named', async () => {
 
 it('transitions that were once on the topic of the changes are copied with it, and the publisher goes on', async () => {
   const yaml = path.join(folder(), 'highwater.yaml');
-  writeFileSync(yaml, 'feeds: { ipos: { transitions: same-topic } }');
+  writeFileSync(yaml, transitionsOnFeedTopic);
   await done(['run', '--once']);
   change({ deal_status: 'Withdrawn' });
   await done(['run', '--once']);
@@ -177,7 +178,7 @@ it('topics with records, a publisher at work, a wrong folder and missing brokers
   const { KAFKA_BROKERS: _, SCHEMA_REGISTRY_URL: __, ...embedded } = onKafka;
   where = embedded;
   // Changes and transitions in one topic have subjects of their own.
-  writeFileSync(path.join(folder(), 'highwater.yaml'), 'feeds: { ipos: { transitions: same-topic } }');
+  writeFileSync(path.join(folder(), 'highwater.yaml'), transitionsOnFeedTopic);
   const worker = await running();
   change({ deal_status: 'Withdrawn' });
   await until(async () => (await published()).some(({ value }) => value!.status === 'Withdrawn'));

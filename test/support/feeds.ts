@@ -17,3 +17,8 @@ export function testFeed(name: string, overrides: Partial<Feed> = {}): Feed {
     ...overrides,
   };
 }
+
+/** `highwater.yaml` with the transitions of IPOs on the topic of their changes. */
+export const transitionsOnFeedTopic = JSON.stringify({
+  feeds: { ipos: { transitions: testFeed('ipos').transitions.map((one) => ({ ...one, topic: 'ipos' })) } },
+});

@@ -327,19 +327,6 @@ it('the fields that fill an event fit into it, also if they are missing', () => 
   ]);
 });
 
-it('a feed that comes without transitions has none for its own topic', () => {
-  const problem = 'found "same-topic", expected a list of transitions: this feed comes with none';
-  for (const feeds of [
-    { analysts: { transitions: 'same-topic' } },
-    { dividends: { ...dividends, transitions: 'same-topic' } },
-  ] as Record<string, Section>[]) {
-    expect(mistakes(feeds)).toEqual([
-      expect.stringMatching(/^feeds.\w+.transitions \(highwater.yaml, line \d+\): /),
-    ]);
-    expect(mistakes(feeds)[0]).toContain(problem);
-  }
-});
-
 it('an event type is declared once', () => {
   const twice = [transition, { ...transition, topic: 'dividends.more' }];
   expect(mistakes({ dividends: { ...dividends, transitions: twice } })).toEqual([
@@ -354,8 +341,8 @@ it('mistakes inside a list of transitions are told as before', () => {
       /^feeds.dividends.transitions.0.idSufix \(.*\): is not a setting of a feed; did you mean/,
     ),
   ]);
-  expect(mistakes({ ipos: { transitions: 'sametopic' } })).toEqual([
-    expect.stringMatching(/^feeds.ipos.transitions \(.*\): found "sametopic", expected same-topic or a list/),
+  expect(mistakes({ ipos: { transitions: 'none' } })).toEqual([
+    expect.stringMatching(/^feeds.ipos.transitions \(.*\): found "none", expected a list of transitions/),
   ]);
 });
 
@@ -389,6 +376,5 @@ describe('topics', () => {
 
   it('a transition may have that of its own feed', () => {
     expect(mistakes(declared({}, { topic: 'dividends' }))).toStrictEqual([]);
-    expect(mistakes({ ipos: { transitions: 'same-topic', topic: 'my.ipos' } })).toStrictEqual([]);
   });
 });

@@ -98,16 +98,6 @@ const transition = z.discriminatedUnion(
   { error: 'a transition with kind field or latest-in-group' },
 ) satisfies z.ZodType<TransitionDefinition>;
 
-/** Not a union, because the error of a union would not say which part of the list is wrong. */
-const transitions = z.unknown().transform((value, context) => {
-  if (value === undefined || value === 'same-topic') return value;
-  const error = 'same-topic or a list of transitions';
-  const parsed = z.array(transition, { error }).safeParse(value);
-  if (parsed.success) return parsed.data;
-  for (const issue of parsed.error.issues) context.addIssue({ ...issue });
-  return z.NEVER;
-});
-
 /** The settings of one feed in `highwater.yaml`. Descriptions are printed in the reference page. */
 export const feedSettings = z
   .strictObject(
@@ -213,9 +203,11 @@ export const feedSettings = z
       ignore: memberPaths().describe(
         'Dotted paths of members, also through lists, whose change alone [publishes nothing](adding-a-feed.md#members-that-are-left-out), such as counts of views.',
       ),
-      transitions: transitions.describe(
-        "Changes that are also published as events of their own. A list replaces the definition's list; `same-topic` keeps it and publishes these events onto the topic of the feed.",
-      ),
+      transitions: z
+        .array(transition, { error: 'a list of transitions' })
+        .describe(
+          "Changes that are also published as events of their own. They may go onto the topic of the feed itself. The list replaces the definition's list.",
+        ),
       display: z
         .strictObject(
           { title: text('a field'), symbol: text('a field'), facts: texts(), changes: texts() },
@@ -322,19 +314,10 @@ export function feedOf(
   overrides: FeedSettings,
   pollIntervalMs: number,
 ): Feed {
-  const {
-    headers: own,
-    parameters,
-    query,
-    unknowns,
-    display,
-    transitions: written,
-    ...others
-  } = present(overrides);
+  const { headers: own, parameters, query, unknowns, display, ...others } = present(overrides);
   const { pollInterval, overlap, wideOverlap, widePollEvery, reconcileEvery, deleteShare, ...rest } = others;
   const { snapshotMode, window, ...plain } = rest;
   const base = definition ?? { ...newFeed, name, topic: name };
-  const topic = plain.topic ?? base.topic;
   return {
     ...base,
     ...plain,
@@ -344,10 +327,6 @@ export function feedOf(
     query: present({ ...base.query, ...query }, null),
     unknowns: { ...base.unknowns, ...present(unknowns ?? {}) },
     display: { ...base.display, ...display },
-    transitions:
-      written === 'same-topic'
-        ? base.transitions.map((one) => ({ ...one, topic }))
-        : (written ?? base.transitions),
     pollIntervalMs: pollInterval ?? pollIntervalMs,
     overlapSeconds: overlap ?? 5,
     wideOverlapSeconds: wideOverlap ?? 3_600,

@@ -118,8 +118,6 @@ function readSection(
     add([], `a new feed needs ${missing.join(', ')} too (known feeds are ${known.join(', ')})`);
   const parsed = feedSettings.safeParse(section ?? {});
   for (const issue of parsed.error?.issues ?? []) reportIssue(issue, section, add);
-  if (parsed.data?.transitions === 'same-topic' && !definition?.transitions.length)
-    add(['transitions'], 'found "same-topic", expected a list of transitions: this feed comes with none');
   return parsed.data ?? {};
 }
 
@@ -182,8 +180,8 @@ function ownSchema(overrides: FeedSettings, filePath: string): FeedSettings {
   return {
     ...others,
     ...(schema === undefined ? {} : { schema: own(schema) }),
-    ...(transitions === undefined || transitions === 'same-topic'
-      ? { transitions }
+    ...(transitions === undefined
+      ? {}
       : { transitions: transitions.map((one) => ({ ...one, schema: own(one.schema) })) }),
   };
 }

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { openLocalLog } from '../../../src/log/local/local-log';
 import { commandLineHere } from '../../support/cli';
+import { transitionsOnFeedTopic } from '../../support/feeds';
 import { type HttpServer, sendJson, startHttpServer } from '../../support/http-server';
 import { tempFolder } from '../../support/temp-folder';
 
@@ -55,7 +56,7 @@ describe('schemas print', () => {
   });
 
   it('honours prefix and feeds, and transitions on the topic of their feed', async () => {
-    config('feeds:\n  ipos:\n    transitions: same-topic\n');
+    config(transitionsOnFeedTopic);
     const { out } = await schemas(['print', '--feeds', 'ipos', '--topic-prefix', 'staging.']);
 
     expect(Object.keys(JSON.parse(out)).sort()).toEqual([
