@@ -48,7 +48,7 @@ async function copy(flags: Flags, context: CommandContext): Promise<number> {
   const dataDir = path.resolve(cwd, flags.from);
   const { commitLog, registry, hold } = openLocalLog({ dataDir, logger, instance });
   const target = openLog(config, { logger, signal, instance });
-  const feeds = config.feeds.map((feed) => feedTopics(feed, config.topicPrefix));
+  const feeds = config.feeds.map((feed) => feedTopics(feed, config.topicPrefix, config.partitions));
   const copied = new Set<string>();
   const report = async (one: CopiedFeed): Promise<void> => {
     copied.add(one.feed);

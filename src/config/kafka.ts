@@ -28,7 +28,7 @@ export function readKafka(loading: Loading): {
 } {
   const { values } = loading;
   checkTogether(loading);
-  const { kafkaBrokers: brokers, compression, kafkaSessionTimeout: sessionTimeoutMs } = values;
+  const { kafkaBrokers: brokers, compression, replicas, kafkaSessionTimeout: sessionTimeoutMs } = values;
   const tls = readTls('kafkaSsl', loading);
   const isEncrypted = values.kafkaSsl || tls.value.ca !== null || tls.value.cert !== null;
   const login = readLogin(values.kafkaSaslUsername, 'kafkaSaslPassword', loading);
@@ -40,6 +40,7 @@ export function readKafka(loading: Loading): {
       },
       sasl: login && Object.assign(login, { mechanism: values.kafkaSaslMechanism }),
       compression,
+      replicas,
       sessionTimeoutMs,
     },
     schemaRegistry: readRegistry(loading),

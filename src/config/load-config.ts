@@ -55,6 +55,8 @@ export interface Config {
   /** Always set with Kafka. Without Kafka it may be set for commands about schemas. */
   readonly schemaRegistry: SchemaRegistryConfig | null;
   readonly topicPrefix: string;
+  /** Number for new topics of changes, transitions and images. */
+  readonly partitions: number;
   readonly appId: string;
   readonly log: { readonly level: 'error' | 'warn' | 'info' | 'debug'; readonly format: 'pretty' | 'json' };
   /** Never to be seen: for the logger. The list changes when secrets are replaced. */
@@ -166,6 +168,7 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
     kafka,
     schemaRegistry,
     topicPrefix: values.topicPrefix,
+    partitions: values.partitions,
     appId: values.appId,
     log: { level: values.logLevel, format: values.logFormat },
     secrets,

@@ -181,6 +181,17 @@ const table = {
     default: '',
     doc: 'Goes before the name of every topic.',
   },
+  partitions: {
+    value: 'number',
+    schema: wholeNumber(1, 1_000),
+    default: '3',
+    doc: 'Partitions of new topics of changes, transitions and images. A topic that exists keeps its own: see [sizing](sizing.md#partitions).',
+  },
+  replicas: {
+    value: 'number',
+    schema: wholeNumber(1, 32_767),
+    doc: 'Replicas of new topics on Kafka (`replication.factor`). Not set: the brokers decide.',
+  },
   appId: {
     value: 'id',
     schema: matching(/^[A-Za-z0-9._-]{1,100}$/, topicText),

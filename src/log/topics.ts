@@ -1,27 +1,26 @@
 import type { FeedDefinition } from '../feeds/definition';
 import type { FeedTopics, SharedTopicSpec, TopicSpec } from './commit-log';
 
-/** Records spread over these, so that a consumer group can share the work of a feed. */
-const SPREAD_PARTITIONS = 3;
-
 /**
  * Names and shapes of all topics of one feed. `transitions` has one entry for each of the definition's, in its order; a
  * transition that is routed onto the feed's own topic repeats `changes`.
  * @param prefix goes before every name as it is: `staging.`
+ * @param partitions of new topics. Records spread over them, so that a consumer group can share the work of a feed
  */
 export function feedTopics(
   feed: Pick<FeedDefinition, 'name' | 'topic' | 'transitions'>,
   prefix: string,
+  partitions = 3,
 ): FeedTopics {
   const plain = (name: string): TopicSpec => ({
     name: `${prefix}${name}`,
-    partitions: SPREAD_PARTITIONS,
+    partitions,
     cleanup: 'delete',
   });
   return {
     feed: feed.name,
     changes: plain(feed.topic),
-    current: { name: `${prefix}${feed.name}.current`, partitions: SPREAD_PARTITIONS, cleanup: 'compact' },
+    current: { name: `${prefix}${feed.name}.current`, partitions, cleanup: 'compact' },
     sourceOffset: { name: `${prefix}${feed.name}.source-offset`, partitions: 1, cleanup: 'compact' },
     deadLetters: { name: `${prefix}${feed.name}.dead-letters`, partitions: 1, cleanup: 'compact,delete' },
     transitions: feed.transitions.map((transition) => plain(transition.topic)),

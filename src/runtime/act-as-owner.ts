@@ -24,10 +24,10 @@ export async function actAsOwner(
   request: Request,
   signal: AbortSignal,
 ): Promise<void> {
-  const { api, appId, topicPrefix } = config;
+  const { api, appId, partitions, topicPrefix } = config;
   const clients = createApiClients(api, { logger: deps.logger });
   const source = clients.of(feed.name);
-  const topics = feedTopics(feed, topicPrefix);
+  const topics = feedTopics(feed, topicPrefix, partitions);
   const membership = deps.log.join([topics], { instance: deps.instance, isGuest: true });
   try {
     const scope = scopeFingerprint(feed, api.access.get(feed.name)!.baseUrl);

@@ -61,7 +61,8 @@ export async function runWorker(
   });
   const commandTopic = commandsTopic(appId, config.topicPrefix);
   const [instance, redact] = [instanceName(), createRedactor(config.secrets)];
-  const topics = new Map(config.feeds.map((feed) => [feed.name, feedTopics(feed, config.topicPrefix)]));
+  const { feeds, partitions, topicPrefix } = config;
+  const topics = new Map(feeds.map((feed) => [feed.name, feedTopics(feed, topicPrefix, partitions)]));
   const membership = deps.log.join([...topics.values()], { instance, isGuest: once });
   // A publisher that polls once ends before anybody could ask.
   const commands = once

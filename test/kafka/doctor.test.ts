@@ -142,6 +142,8 @@ describe('on Kafka', () => {
       expect(of('schemas').found).toMatch(/^registered: /);
       expect(code).toBe(0);
     }
+    const { of } = await doctor({ ...env, HIGHWATER_PARTITIONS: '4' });
+    expect(of('topics').found).toContain(`5 of 5 exist; ${topics().changes.name} keeps its 3 partitions; `);
     const asked = simulator.requests().length;
     await until(() => simulator!.requests().length > asked + 10);
     expect(publisher.stderr()).not.toMatch(/WARN|ERROR/);

@@ -93,6 +93,39 @@ describe('the topics of a feed', () => {
     expect(maxRecordBytes).toBeLessThan(50_000);
   });
 
+  it('that a broker would refuse records for are named, and their limits corrected by the command', async () => {
+    const topics = feedTopics(ipos, uniquePrefix());
+    const limits = { 'message.timestamp.after.max.ms': '1000', 'message.timestamp.before.max.ms': '3600000' };
+    await make(topics.changes.name, { 'retention.ms': '-1', ...limits });
+    const given = deps();
+    await prepareTopics(topics, given);
+    const { warnings } = given.logger;
+    expect(warnings.map(([line]) => line)).toEqual([
+      expect.stringMatching(
+        /^message.timestamp.after.max.ms is 1000 on .*, recommended 600000: the broker refuses/,
+      ),
+      expect.stringMatching(/^message.timestamp.before.max.ms is 3600000 on .*, recommended 86400000: /),
+    ]);
+    await inShell(warnings.map(([, command]) => command).join('\n'));
+    const again = deps();
+    await prepareTopics(topics, again);
+    expect(again.logger.warnings).toStrictEqual([]);
+  });
+
+  it('have the partitions and replicas that the settings say, and too many replicas are refused by name', async () => {
+    const topics = feedTopics(ipos, uniquePrefix(), 5);
+    const { current, changes, sourceOffset } = topics;
+    const made = await prepareTopics(topics, { ...deps(), cluster: { ...cluster, replicas: 1 } });
+    const count = ({ name }: { readonly name: string }) => made.get(name)!.partitions;
+    expect([changes, current, sourceOffset].map(count)).toEqual([5, 5, 1]);
+    // The brokers' default would do for the same topics.
+    const others = feedTopics(ipos, uniquePrefix());
+    const error = await refusal(prepareTopics(others, { ...deps(), cluster: { ...cluster, replicas: 4 } }));
+    expect(error.code).toBe('LOG_FAILED');
+    expect(error.message).toContain('INVALID_REPLICATION_FACTOR');
+    expect(error.remedy).toMatch(/HIGHWATER_REPLICAS, which is 4/);
+  });
+
   it('with settings that would lose events or state are refused all at once, with commands that fix them', async () => {
     const topics = feedTopics(ipos, uniquePrefix());
     const { changes, current, sourceOffset, deadLetters } = topics;

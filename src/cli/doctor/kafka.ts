@@ -58,7 +58,8 @@ export async function* checkKafka(
   yield lacks('group', lacking) ?? (await checked('group', () => checkGroup(config, cluster, deps)));
   const inspected: (readonly [Feed, readonly TopicReport[] | HighwaterError])[] = [];
   for (const feed of config.feeds) {
-    const reports = await inspectTopics(feedTopics(feed, config.topicPrefix), deps).catch(known);
+    const topics = feedTopics(feed, config.topicPrefix, config.partitions);
+    const reports = await inspectTopics(topics, deps).catch(known);
     inspected.push([feed, reports]);
   }
   const topics = inspected.flatMap(([, reports]) =>
@@ -168,8 +169,12 @@ async function checkTopics(
   }
   if (missing.length > 0) await assertCreatable(whose, missing, deps);
   const there = `${reports.length - missing.length} of ${reports.length} exist`;
-  const found =
-    missing.length === 0 ? there : `${there}, what is missing may be created and will be by ${madeBy}`;
+  const others = reports.filter(
+    ({ exists, spec }) => (exists?.partitions ?? spec.partitions) !== spec.partitions,
+  );
+  const kept = others.map(({ exists, spec }) => `; ${spec.name} keeps its ${exists!.partitions} partitions`);
+  const made = missing.length === 0 ? '' : `, what is missing may be created and will be by ${madeBy}`;
+  const found = [there, made, ...kept].join('');
   const risky = byFinding(reports);
   const unseen = reports.filter(({ exists, settings }) => exists !== null && settings === null);
   if (unseen.length > 0) {

@@ -1,6 +1,7 @@
 import { type Admin, ConfigResourceTypes, type Kafka } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
 import type { CommandTarget } from '../connection/admin-commands';
+import type { KafkaConfig } from '../connection/client';
 import {
   brokersFailed,
   forbidden,
@@ -26,8 +27,7 @@ export interface TopicReport extends RoledTopic {
 
 export interface TopicDeps {
   readonly kafka: Kafka;
-  /** For the commands in errors and warnings. */
-  readonly cluster: CommandTarget;
+  readonly cluster: CommandTarget & Pick<KafkaConfig, 'replicas'>;
   readonly signal: AbortSignal;
 }
 

@@ -39,8 +39,9 @@ export async function create(
 ): Promise<ReadonlyMap<string, Settings>> {
   const doing = `creating the topics of ${whose}`;
   const asked = new Map(missing.map((one) => [one.spec.name, { ...settingsFor(one) }]));
-  // The brokers' default.
-  let replicationFactor = -1;
+  const chosen = cluster.replicas ?? null;
+  // -1: the brokers' default.
+  let replicationFactor = chosen ?? -1;
   for (let open = missing; ; ) {
     const topics = open.map(({ spec }) => ({
       topic: spec.name,
@@ -75,7 +76,7 @@ export async function create(
       cause: refused[0],
       now: 'The feed is not started; creating its topics is tried again.',
       remedy: isOfCopies
-        ? copiesRemedy(brokers, 'default.replication.factor')
+        ? copiesRemedy(brokers, 'default.replication.factor', chosen)
         : `Have the cluster allow it, or create the topics by its own means and as it allows: ${open
             .map((one) => needs(one, asked.get(one.spec.name)!))
             .join('; ')}. A topic that exists is used as it is.`,

@@ -28,6 +28,8 @@ export interface KafkaConfig {
     readonly password: string;
   } | null;
   readonly compression: CodecName;
+  /** Copies of new topics. Null: the brokers decide. */
+  readonly replicas?: number | null;
   /** An instance loses its feeds after this time without a sign of life. Default: 10 s. */
   readonly sessionTimeoutMs?: number;
 }

@@ -85,7 +85,7 @@ export function brokersFailed(what: string, more: { readonly now?: string } = {}
 }
 
 const clockRemedy =
-  'Set the clock of this machine by NTP; `highwater doctor` compares it with those of the API and the registry. Brokers take no record that is further ahead of their own clock than message.timestamp.after.max.ms (1 h by default), or further behind than message.timestamp.before.max.ms. If this clock is right, set those of the brokers.';
+  'Set the clock of this machine by NTP; `highwater doctor` compares it with those of the API and the registry. Brokers take no record that is further ahead of their own clock than message.timestamp.after.max.ms (1 h by default), or further behind than message.timestamp.before.max.ms. If this clock is right, set those of the brokers. `highwater copy` keeps the times of records: give its topics a larger message.timestamp.before.max.ms first.';
 
 /** The TLS failure that broke a connection; null if it was something else. */
 function tlsRefusal(chain: readonly Error[]): { failure: TlsFailure; broker: string; says: string } | null {
@@ -116,8 +116,11 @@ const loginRefusals: Readonly<Record<string, { readonly what: string; readonly r
  * For a cluster with fewer brokers than it wants copies of a topic: one or two brokers that were started with Kafka's defaults.
  * @param settings of server.properties, for people
  */
-export function copiesRemedy(brokers: number, settings: string): string {
+/** @param chosen number of replicas that a setting of highwater says; null: the brokers decide */
+export function copiesRemedy(brokers: number, settings: string, chosen: number | null = null): string {
   const number = brokers === 1 ? '1 broker' : `${brokers} brokers`;
+  if (chosen !== null)
+    return `The cluster has ${number}. Set HIGHWATER_REPLICAS, which is ${chosen}, to a number that the cluster takes, or leave it out: the brokers then decide.`;
   return `The cluster has ${number}, and a topic cannot have more copies than that. Start the brokers that are missing, or set ${settings} to ${brokers} or less (server.properties of each broker) and restart the brokers.`;
 }
 
