@@ -63,7 +63,7 @@ const members = {
   },
   updated: {
     question: 'Which member says when a record was last updated?',
-    flag: '--updated MEMBER',
+    flag: '--updated MEMBER (or --updated "" if rows do not say it)',
     what: 'a member that holds a time in every row (Unix seconds, milliseconds, or ISO 8601)',
   },
 } as const;
@@ -85,8 +85,8 @@ export async function examine(
   const { rows } = found.find(({ path }) => path === responseKey)!;
   const idField = oneOf(idCandidates(rows, known.id), 'id', known);
   const times = timeCandidates(rows, known.updated);
-  const updatedField = oneOf(times, 'updated', known);
-  const { format: updatedFormat } = times.find(({ name }) => name === updatedField)!;
+  const updatedField = known.updated === '' ? null : oneOf(times, 'updated', known);
+  const updatedFormat = times.find(({ name }) => name === updatedField)?.format ?? 'seconds';
   const keys = { idField, updatedField, updatedFormat };
 
   const fields = { ...keys, responseKey };
@@ -97,7 +97,7 @@ export async function examine(
     const there = rowsIn(answer.body).find(({ path }) => path === responseKey)?.rows ?? [];
     for (const row of there) {
       const before = seen.get(keyOf(row, idField)) ?? {};
-      if (before[updatedField] === row[updatedField])
+      if (updatedField !== null && before[updatedField] === row[updatedField])
         for (const name in row) if (!isDeepStrictEqual(before[name], row[name])) restless.add(name);
       seen.set(keyOf(row, idField), row);
     }
@@ -110,9 +110,10 @@ export async function examine(
   const longest = sizeName === null ? null : await findMostRows(sizeName, ask);
   const isCut = longest !== null && longest.rows >= longest.size;
   if (paging.style === 'none' && (isCut || moreIn(body, responseKey) !== null)) throw pagingNotFound(first);
-  const since = await findUpdatedSince(first, fields, known, inAddress, ask);
-  const filter = await tryFilter(since, first, fields, ask);
-  const updates = rows.map((row) => secondsOf(row[updatedField], updatedFormat));
+  const dated = updatedField === null ? null : { ...fields, updatedField };
+  const since = dated && (await findUpdatedSince(first, dated, known, inAddress, ask));
+  const filter = dated === null ? NO_FILTER : await tryFilter(since, first, dated, ask);
+  const updates = dated === null ? [] : rows.map((row) => secondsOf(row[dated.updatedField], updatedFormat));
   return {
     ...keys,
     ...inferSchema(known.name, [...seen.values()], keys),
@@ -127,6 +128,8 @@ export async function examine(
     isAscending: updates.every((time, i) => i === 0 || time >= updates[i - 1]!),
   };
 }
+
+const NO_FILTER = { parameter: null, notes: [] };
 
 /** The filter, unless it leaves out for good what a poll needs; and what people are to know about it. */
 async function tryFilter(

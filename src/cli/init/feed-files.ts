@@ -61,7 +61,7 @@ function sectionText(section: FeedSection): string {
     ],
     ['idField', section.idField, 'names a record; must never be given to another one'],
     ['updatedField', section.updatedField, updatedComment(section)],
-    ['updatedFormat', section.updatedFormat],
+    ['updatedFormat', section.updatedField === null ? null : section.updatedFormat],
     updatedSince === null
       ? ['parameters', parameterNames, 'no filter by time was found: every poll reads everything']
       : ['parameters', parameterNames],
@@ -72,7 +72,7 @@ function sectionText(section: FeedSection): string {
     ['display', section.display, 'what people see of a record'],
   ];
   return lines
-    .filter(([, value]) => value !== null)
+    .filter(([key, value]) => value !== null || key === 'updatedField')
     .map(([key, value, comment]) => {
       const text = stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
       return `${key}: ${text}${comment === undefined ? '' : ` # ${comment}`}`;
@@ -81,7 +81,8 @@ function sectionText(section: FeedSection): string {
 }
 
 /** Only a person knows whether such a change matters. It may also have been the second one of a second. */
-function updatedComment({ silent }: FeedSection): string {
+function updatedComment({ silent, updatedField }: FeedSection): string {
+  if (updatedField === null) return 'rows do not say it: every poll reads and compares everything';
   const must = 'must move with every change';
   if (silent === null) return must;
   return `${must}; did not move with ${silent.join(', ')}, whose changes wait for a reconcile (or ignore: [${silent.join(', ')}])`;

@@ -6,7 +6,8 @@ import type { JsonObject } from './row-members';
 
 export interface FeedKeys {
   readonly idField: string;
-  readonly updatedField: string;
+  /** Null: rows do not say it. */
+  readonly updatedField: string | null;
   readonly updatedFormat: TimeFormat;
 }
 
@@ -31,11 +32,11 @@ export function inferSchema(feed: string, rows: readonly JsonObject[], keys: Fee
   const { members } = rows.map(kindOf).reduce(joined) as Extract<Kind, { is: 'record' }>;
   const schema = recordOf(pascalCase(feed), members, '');
   const { idField, updatedField, updatedFormat } = keys;
-  const required = new Map<string, AvroSchema>([
+  const required = new Map<string | null, AvroSchema>([
     [idField, members.get(idField)?.is === 'long' && idField !== 'id' ? 'long' : 'string'],
     [updatedField, updatedFormat === 'iso8601' ? 'string' : 'long'],
   ]);
-  const docs = new Map([
+  const docs = new Map<string | null, string>([
     [idField, 'Names the record.'],
     [updatedField, 'When the record was last updated. A change of this field alone publishes nothing.'],
   ]);

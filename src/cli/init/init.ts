@@ -57,7 +57,7 @@ export function initCommand(run: RunCommand): Command {
     .option('--header <name: value>', 'Another header that every request needs; may be repeated', header, {})
     .option('--rows <path>', 'Dotted path of the rows in the answer')
     .option('--id <member>', 'Member that names a record')
-    .option('--updated <member>', 'Member that says when a record was last updated')
+    .option('--updated <member>', 'Member that says when a record was last updated; "" when there is none')
     .option('--size <parameter>', 'Query parameter that says how many rows a page has; "" when there is none')
     .option('--page <parameter>', 'Query parameter that holds the number of the page, or of its first row')
     .option('--cursor <parameter>', 'Query parameter that holds the cursor, or the id of the last row')
@@ -272,9 +272,11 @@ function summary(section: FeedSection, { schema, leftOut }: Examined): string {
     ? 'rows come oldest first'
     : 'rows do not come oldest first: each poll reads back to the mark';
   const since =
-    parameters.updatedSince === null
-      ? 'none found: every poll reads everything (set parameters.updatedSince if there is one)'
-      : `${parameters.updatedSince}; ${order}`;
+    section.updatedField === null
+      ? 'none, as rows do not say when they were updated: every poll reads and compares everything'
+      : parameters.updatedSince === null
+        ? 'none found: every poll reads everything (set parameters.updatedSince if there is one)'
+        : `${parameters.updatedSince}; ${order}`;
   const styles = {
     page: `by page number (${parameters.page}${paging.style === 'page' && paging.first === 1 ? ', the first is 1' : ''})`,
     offset: `by offset (${parameters.page})`,
@@ -287,7 +289,7 @@ function summary(section: FeedSection, { schema, leftOut }: Examined): string {
   const lines: readonly (readonly [head: string, text: string | null | undefined])[] = [
     ['rows', section.responseKey === '' ? 'the answer itself' : section.responseKey],
     ['id', section.idField],
-    ['updated', `${section.updatedField} (${section.updatedFormat})`],
+    ['updated', section.updatedField && `${section.updatedField} (${section.updatedFormat})`],
     ['filter', since],
     ...section.filterNotes.map((note) => ['', note] as const),
     ['paging', `${styles[paging.style]}${size}`],

@@ -125,13 +125,13 @@ describe('an endpoint of tasks', () => {
   }));
   type Tasks = typeof tasks;
 
-  async function initTasks(answer: (query: URLSearchParams) => Tasks | null) {
+  async function initTasks(answer: (query: URLSearchParams) => readonly object[] | null, ...args: string[]) {
     const { url, stop } = await startHttpServer((request, response) => {
       const rows = answer(new URL(request.url!, 'http://host').searchParams);
       sendJson(response, rows === null ? { message: 'too old' } : { tasks: rows }, rows === null ? 400 : 200);
     });
     try {
-      const started = cli(['init', `${url}/tasks`], { cwd: folder() });
+      const started = cli(['init', `${url}/tasks`, ...args], { cwd: folder() });
       const { code } = await started.ended();
       return { code, out: started.stdout(), err: started.stderr() };
     } finally {
@@ -154,6 +154,22 @@ describe('an endpoint of tasks', () => {
     expect(out).toMatch(/^ {2}silent +views: moved, and updated did not$/m);
     expect(feeds().tasks).not.toHaveProperty('ignore');
     expect(readFileSync(path.join(folder(), 'highwater.yaml'), 'utf8')).toContain('ignore: [views]');
+  });
+
+  it('whose rows have no time is asked for by name, and polled whole', async () => {
+    const timeless = (query: URLSearchParams) => pageOf(tasks, query).map(({ id, name }) => ({ id, name }));
+    const refused = await initTasks(timeless);
+    expect(refused.code).toBe(2);
+    expect(refused.err).toContain('--updated ""');
+
+    const { code, out } = await initTasks(timeless, '--updated', '');
+    expect(code).toBe(0);
+    expect(out).toContain('every poll reads and compares everything');
+    expect(out).toMatch(/Its first events:\n.*n0/s);
+    const { tasks: feed } = feeds();
+    expect(feed).toMatchObject({ idField: 'id', updatedField: null, paging: { style: 'page', first: 1 } });
+    expect(feed).not.toHaveProperty('updatedFormat');
+    expect(feed.parameters).toEqual({ page: 'page', pageSize: null, updatedSince: null });
   });
 
   it('whose pages begin at 1', async () => {
