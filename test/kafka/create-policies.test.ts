@@ -66,15 +66,24 @@ describe('a cluster that refuses', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  const warnings: string[] = [];
+  const logger = { ...quietLogger(), warn: (line: string) => void warnings.push(line) };
+  beforeEach(() => warnings.splice(0));
+
   function prepared(prefix: string) {
-    const warned = new Set<string>();
-    return prepareTopics(feedTopics(ipos, prefix), {
-      kafka,
-      cluster,
-      signal,
-      logger: quietLogger(),
-      warned,
-    });
+    const deps = { kafka, cluster, signal, logger, warned: new Set<string>() };
+    return prepareTopics(feedTopics(ipos, prefix), deps);
+  }
+
+  /** What a publisher says of settings that were left out; `doctor` says the same before it. */
+  async function leftOut(prefix: string): Promise<string> {
+    const wanted = roledTopics(feedTopics(ipos, prefix));
+    const foreseen = await assertCreatable('feed ipos', wanted, { kafka, cluster, signal });
+    await prepared(prefix);
+    expect(warnings.filter((line) => line.startsWith('topics are created without'))).toStrictEqual([
+      foreseen,
+    ]);
+    return foreseen!;
   }
 
   async function settingsOf(name: string): Promise<Record<string, string>> {
@@ -86,7 +95,11 @@ describe('a cluster that refuses', () => {
   }
 
   it('small segments gets larger ones, and everything else is asked for as before', async () => {
-    await prepared('least.');
+    expect(await leftOut('least.')).toBe(
+      'topics are created without the settings that the cluster refuses: least.ipos.source-offset ' +
+        'without segment.bytes=4194304 (it has 67108864), so each start may read more (POLICY_VIOLATION: Config ' +
+        "property 'segment.bytes' with value '4194304' is below 52428800)",
+    );
     expect(await settingsOf(feedTopics(ipos, 'least.').sourceOffset.name)).toMatchObject({
       'cleanup.policy': 'compact',
       'segment.bytes': '67108864',
@@ -96,12 +109,33 @@ describe('a cluster that refuses', () => {
   });
 
   it('a group of settings without naming them is asked for what the topics need', async () => {
-    await prepared('closed.');
+    const said = await leftOut('closed.');
+    const reason = '(POLICY_VIOLATION: these settings belong to the provider)';
+    const { name } = feedTopics(ipos, 'closed.').changes;
+    expect(said).toContain(
+      `: ${name}, ${name}.deal-status without retention.bytes, message.timestamp.type, so the cluster may limit`,
+    );
+    expect(said.split(reason)).toHaveLength(5);
     const { changes, current, sourceOffset } = feedTopics(ipos, 'closed.');
     const kept = { 'cleanup.policy': 'delete', 'retention.ms': '-1' };
     expect(await settingsOf(changes.name)).toMatchObject(kept);
     for (const { name } of [current, sourceOffset])
       expect(await settingsOf(name)).toMatchObject({ 'cleanup.policy': 'compact' });
+  });
+
+  it('a setting and lists all that it allows keeps those that it allows', async () => {
+    const { sourceOffset } = feedTopics(ipos, 'listing.');
+    expect(await leftOut('listing.')).toContain(
+      `${sourceOffset.name} without segment.bytes, segment.ms, so each start may read more (POLICY_VIOLATION: can't`,
+    );
+    expect(await settingsOf(sourceOffset.name)).toMatchObject({ 'min.cleanable.dirty.ratio': '0.1' });
+  });
+
+  it('to keep dead letters both by key and by age has them kept by key', async () => {
+    const { deadLetters } = feedTopics(ipos, 'either.');
+    expect(await leftOut('either.')).toContain('without cleanup.policy=compact,delete (it has compact)');
+    const kept = { 'cleanup.policy': 'compact', 'retention.ms': '7776000000' };
+    expect(await settingsOf(deadLetters.name)).toMatchObject(kept);
   });
 
   it.each(['least', 'closed'])('has a topic of commands (%s)', async (kind) => {

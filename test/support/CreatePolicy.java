@@ -20,6 +20,14 @@ public class CreatePolicy implements CreateTopicPolicy {
       for (String name : settings.keySet())
         if (!name.equals("cleanup.policy") && !name.equals("retention.ms"))
           throw new PolicyViolationException("these settings belong to the provider");
+    // As MSK Serverless says it.
+    if (topic.contains("listing"))
+      for (String name : settings.keySet())
+        if (name.startsWith("segment."))
+          throw new PolicyViolationException(
+              "can't alter topic configuration " + name + ". Only the following are alterable: [message.timestamp.type, retention.ms]");
+    if (topic.contains("either") && "compact,delete".equals(settings.get("cleanup.policy")))
+      throw new PolicyViolationException("cleanup.policy must be delete or compact");
     if (topic.contains("brief") && "-1".equals(settings.get("retention.ms")))
       throw new PolicyViolationException("retention.ms must be at most 604800000");
     if (topic.contains("copies") && asked.replicationFactor() != 3)

@@ -9,7 +9,7 @@ import {
   type LackingCopies,
 } from '../../log/kafka/admin/examine';
 import type { TopicDeps, TopicReport } from '../../log/kafka/admin/topic-admin';
-import { assertCreatable } from '../../log/kafka/admin/topic-creation';
+import { assertCreatable, LEFT_OUT_REMEDY } from '../../log/kafka/admin/topic-creation';
 import { byFinding, findingText, fixCommand, riskText } from '../../log/kafka/admin/topic-findings';
 import { inspectTopics } from '../../log/kafka/admin/topic-settings';
 import { commandLines, configCommand } from '../../log/kafka/connection/admin-commands';
@@ -167,7 +167,7 @@ async function checkTopics(
     const remedy = 'Bring the missing brokers back: nothing can be written before.';
     return failed(subject, starved.join('; '), remedy);
   }
-  if (missing.length > 0) await assertCreatable(whose, missing, deps);
+  const leftOut = missing.length > 0 ? await assertCreatable(whose, missing, deps) : null;
   const there = `${reports.length - missing.length} of ${reports.length} exist`;
   const others = reports.filter(
     ({ exists, spec }) => (exists?.partitions ?? spec.partitions) !== spec.partitions,
@@ -175,18 +175,28 @@ async function checkTopics(
   const kept = others.map(({ exists, spec }) => `; ${spec.name} keeps its ${exists!.partitions} partitions`);
   const made = missing.length === 0 ? '' : `, what is missing may be created and will be by ${madeBy}`;
   const found = [there, made, ...kept].join('');
+  const notes: Note[] = unverified(reports);
+  if (leftOut !== null) notes.push([leftOut, LEFT_OUT_REMEDY]);
   const risky = byFinding(reports);
-  const unseen = reports.filter(({ exists, settings }) => exists !== null && settings === null);
-  if (unseen.length > 0) {
-    const names = unseen.map(({ spec }) => spec.name).join(', ');
-    const remedy = 'Allow DESCRIBE_CONFIGS on them, if you want them verified. Publishing works without.';
-    return warning(subject, `${found}; the settings of ${names} may not be seen by this user`, remedy);
+  if (risky.length > 0) {
+    const commands = risky.map(({ topics, setting, wanted }) =>
+      configCommand(deps.cluster, topics, setting, wanted),
+    );
+    notes.push([risky.map(riskText).join('; '), commandLines(commands)]);
   }
-  if (risky.length === 0) return ok(subject, found);
-  const commands = risky.map(({ topics, setting, wanted }) =>
-    configCommand(deps.cluster, topics, setting, wanted),
-  );
-  return warning(subject, `${found}; ${risky.map(riskText).join('; ')}`, commandLines(commands));
+  if (notes.length === 0) return ok(subject, found);
+  const text = [found, ...notes.map(([what]) => what)].join('; ');
+  return warning(subject, text, notes.map(([, remedy]) => remedy).join('\n'));
+}
+
+type Note = readonly [found: string, remedy: string];
+
+function unverified(reports: readonly TopicReport[]): Note[] {
+  const unseen = reports.filter(({ exists, settings }) => exists !== null && settings === null);
+  if (unseen.length === 0) return [];
+  const names = unseen.map(({ spec }) => spec.name).join(', ');
+  const remedy = 'Allow DESCRIBE_CONFIGS on them, if you want them verified. Publishing works without.';
+  return [[`the settings of ${names} may not be seen by this user`, remedy]];
 }
 
 /** Fewer replicas in sync than a write needs. */

@@ -10,25 +10,33 @@ import {
   type TopicDeps,
   withAdmin,
 } from './topic-admin';
-import { ease, type RoledTopic, settingsFor } from './topic-rules';
+import { ease, effectOf, type RoledTopic, settingsFor } from './topic-rules';
 
 /**
  * Checks whether the missing topics could be created.
  * @param whose for people: `feed ipos`
+ * @returns `leftOut` of `create`
  * @throws as `create` if it is refused; nothing is created
  */
 export async function assertCreatable(
   whose: string,
   missing: readonly RoledTopic[],
   deps: TopicDeps,
-): Promise<void> {
-  await withAdmin(deps, (asking) => create(whose, missing, asking, true));
+): Promise<string | null> {
+  const { leftOut } = await withAdmin(deps, (asking) => create(whose, missing, asking, true));
+  return leftOut;
+}
+
+interface Created {
+  /** By topic. */
+  readonly settings: ReadonlyMap<string, Settings>;
+  /** For people: the settings that the cluster refused, with its reasons and what follows. Null: none. */
+  readonly leftOut: string | null;
 }
 
 /**
  * Settings that the cluster refuses are left out if the topic works without them.
  * @param whose for people: `feed ipos`
- * @returns the settings that each topic was created with, by its name
  * @throws HighwaterError KAFKA_FORBIDDEN, KAFKA_UNREACHABLE, LOG_FAILED with the brokers' reasons
  */
 export async function create(
@@ -36,9 +44,10 @@ export async function create(
   missing: readonly RoledTopic[],
   { admin, cluster }: Asking,
   validateOnly = false,
-): Promise<ReadonlyMap<string, Settings>> {
+): Promise<Created> {
   const doing = `creating the topics of ${whose}`;
   const asked = new Map(missing.map((one) => [one.spec.name, { ...settingsFor(one) }]));
+  const reasons = new Map<string, string[]>();
   const chosen = cluster.replicas ?? null;
   // -1: the brokers' default.
   let replicationFactor = chosen ?? -1;
@@ -55,7 +64,7 @@ export async function create(
       const names = denied.map(({ topic }) => topic);
       throw forbidden(doing, { operation: 'CREATE', resource: 'topic', names }, cluster, denied[0]);
     }
-    if (refused.length === 0) return asked;
+    if (refused.length === 0) return { settings: asked, leftOut: leftOut(missing, asked, reasons) };
     const brokers = (await admin.describeCluster()).brokers.length;
     const isOfCopies = refused.some(
       ({ type, message }) => type === 'INVALID_REPLICATION_FACTOR' || /replica/i.test(message),
@@ -64,7 +73,9 @@ export async function create(
     open = open.filter(({ spec }) => ofTopic.has(spec.name));
     const isEased = open.map(({ role, spec }) => {
       const { type, message } = ofTopic.get(spec.name)!;
-      return !isOfCopies && ofSettings.has(type) && ease(role, asked.get(spec.name)!, message);
+      if (isOfCopies || !ofSettings.has(type) || !ease(role, asked.get(spec.name)!, message)) return false;
+      reasons.set(spec.name, [...(reasons.get(spec.name) ?? []), `${type}: ${message}`]);
+      return true;
     });
     if (isEased.includes(true)) continue;
     if (isOfCopies && replicationFactor === -1 && brokers >= USUAL_COPIES) {
@@ -84,12 +95,39 @@ export async function create(
   }
 }
 
+export const LEFT_OUT_REMEDY = 'Nothing, if that is fine. Otherwise set them by the means of the cluster.';
+
 /** Managed clusters take this number if they do not take their own default. */
 const USUAL_COPIES = 3;
 
 const ofSettings = new Set(['POLICY_VIOLATION', 'INVALID_CONFIG', 'INVALID_REQUEST']);
 
 type Settings = Readonly<Record<string, string>>;
+
+/** `ipos.source-offset without segment.ms, so each start may read more (INVALID_CONFIG: cannot set segment.ms)` */
+function leftOut(
+  missing: readonly RoledTopic[],
+  asked: ReadonlyMap<string, Settings>,
+  reasons: ReadonlyMap<string, readonly string[]>,
+): string | null {
+  const topics = new Map<string, string[]>();
+  for (const one of missing) {
+    const { name } = one.spec;
+    const has = asked.get(name)!;
+    const lost = Object.entries(settingsFor(one)).filter(([setting, value]) => has[setting] !== value);
+    if (lost.length === 0) continue;
+    const without = lost.map(([setting, value]) =>
+      has[setting] === undefined ? setting : `${setting}=${value} (it has ${has[setting]})`,
+    );
+    const effects = new Set(lost.map(([setting]) => effectOf(one.role, setting)));
+    const said = new Set(reasons.get(name));
+    const text = `without ${without.join(', ')}, so ${[...effects].join(' and ')} (${[...said].join('; ')})`;
+    topics.set(text, [...(topics.get(text) ?? []), name]);
+  }
+  if (topics.size === 0) return null;
+  const each = [...topics].map(([text, names]) => `${names.join(', ')} ${text}`);
+  return `topics are created without the settings that the cluster refuses: ${each.join('; ')}`;
+}
 
 function needs({ spec: { name, partitions } }: RoledTopic, settings: Settings): string {
   const needed = Object.entries(settings).map(([setting, value]) => `${setting} ${value}`);

@@ -57,21 +57,32 @@ const settings: Readonly<Record<TopicRole, Readonly<Record<string, string>>>> = 
  * Changes the settings that the cluster refused for a new topic. Managed clusters have policies: a least size of segments, settings
  * that only the provider may choose. Needed settings stay: the cleanup policy, and a retention without end for events.
  * @param asked the settings that were refused; changed in place
- * @param reason of the brokers
+ * @param reason of the brokers. The setting that it names first is meant: MSK Serverless then lists all that it does allow
  * @returns whether there is anything else to ask for now
  */
 export function ease(role: TopicRole, asked: Record<string, string>, reason: string): boolean {
   const needed = role === 'changes' ? ['cleanup.policy', 'retention.ms'] : ['cleanup.policy'];
   const optional = Object.keys(asked).filter((setting) => !needed.includes(setting));
-  const named = optional.filter((setting) => reason.includes(setting));
-  if (named.length === 0 && needed.some((setting) => reason.includes(setting))) return false;
-  for (const setting of named.length > 0 ? named : optional) {
+  const named = Object.keys(asked).filter((setting) => reason.includes(setting));
+  const [first] = named.sort((a, b) => reason.indexOf(a) - reason.indexOf(b));
+  const refused = first === undefined ? optional : optional.filter((setting) => setting === first);
+  for (const setting of refused) {
     // Larger ones still bound what a start reads, and no known policy refuses them.
     const isSmall = setting === 'segment.bytes' && Number(asked[setting]) < largestOffsetSegment;
     if (isSmall) asked[setting] = String(largestOffsetSegment);
     else delete asked[setting];
   }
-  return optional.length > 0;
+  if (refused.length > 0) return true;
+  if (role !== 'dead-letters' || asked['cleanup.policy'] === 'compact') return false;
+  asked['cleanup.policy'] = 'compact';
+  return true;
+}
+
+/** The effect on a new topic if it is without this setting. */
+export function effectOf(role: TopicRole, setting: string): string {
+  if (setting === 'message.timestamp.type') return 'its records may carry the time of the broker';
+  if (role === 'dead-letters') return "dead letters are kept as long as the cluster's own settings say";
+  return role === 'changes' ? 'the cluster may limit the history' : 'each start may read more';
 }
 
 /** A setting of an existing topic, and the value that it should have. */

@@ -11,7 +11,7 @@ import {
   turnUpWithinMs,
   withAdmin,
 } from './topic-admin';
-import { create, untilThere } from './topic-creation';
+import { create, LEFT_OUT_REMEDY, untilThere } from './topic-creation';
 import { mismatch, warn } from './topic-findings';
 import { type RoledTopic, roledTopics } from './topic-rules';
 
@@ -35,7 +35,9 @@ export async function prepareTopics(
 ): Promise<ReadonlyMap<string, TopicLayout>> {
   const wanted = roledTopics(topics);
   refuseSharedNames(topics.feed, wanted);
-  const reports = await prepare(`feed ${topics.feed}`, wanted, deps);
+  const reports = await prepare(`feed ${topics.feed}`, wanted, deps, (leftOut) =>
+    deps.logger.warn(leftOut, { feed: topics.feed, do: LEFT_OUT_REMEDY }),
+  );
   warn(topics.feed, reports, deps);
   return new Map(reports.map((report) => [report.spec.name, layout(report)]));
 }
@@ -46,18 +48,24 @@ export async function prepareSharedTopic(spec: SharedTopicSpec, deps: TopicDeps)
   return layout(report!);
 }
 
-/** @param whose for people: `feed ipos` */
+/**
+ * @param whose for people: `feed ipos`
+ * @param onLeftOut is told of the settings that the cluster refuses
+ */
 async function prepare(
   whose: string,
   wanted: readonly RoledTopic[],
   deps: TopicDeps,
+  onLeftOut: (leftOut: string) => void = () => undefined,
 ): Promise<TopicReport[]> {
   const reports = await withAdmin(deps, async (asking) => {
     const described = await describe(wanted, asking);
     const missing = wanted.filter(({ spec }) => described.get(spec.name) === null);
     let fresh: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map();
     if (missing.length > 0) {
-      fresh = await create(whose, missing, asking);
+      const { settings, leftOut } = await create(whose, missing, asking);
+      fresh = settings;
+      if (leftOut !== null) onLeftOut(leftOut);
       for (const [name, shape] of await untilThere(missing, asking)) described.set(name, shape);
     }
     return settled(fresh, asking, () => inspect(wanted, described, asking));
