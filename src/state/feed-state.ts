@@ -1,7 +1,7 @@
 import { inSlices } from '../async/slices';
 import type { FeedDefinition, LatestInGroupTransition } from '../feeds/definition';
 import type { VendorRecord } from '../types';
-import { GroupIndex, moveRecord } from './group-index';
+import { GroupIndex } from './group-index';
 import { type ImageStore, stateTooLarge } from './image-store';
 import {
   type ImageDecoder,
@@ -26,8 +26,11 @@ export interface FeedState extends Pick<StateView, 'offset' | 'image' | 'seenAt'
   /** Rows that are kept because they could not be published. */
   readonly deadLetterCount: number;
   ids(): IterableIterator<string>;
-  /** As `ImageStore.numbered`. */
-  numbered: ImageStore['numbered'];
+  /** As in `ImageStore`. */
+  readonly numbered: ImageStore['numbered'];
+  readonly show: ImageStore['show'];
+  readonly isShown: ImageStore['isShown'];
+  readonly forgetShown: ImageStore['forgetShown'];
   /** The API has not shown the record since the feed's scope changed, and may never show it again. */
   isOutOfScope(id: string): boolean;
   /** @throws HighwaterError STATE_TOO_LARGE */
@@ -53,17 +56,22 @@ export async function feedState(
   let storedOffset = offset;
   const counts = [...restored.partitionCounts];
 
-  const lookup = (id: string): VendorRecord | null => {
-    const wire = images.get(id);
-    return wire === undefined ? null : decoder.decode(wire);
+  /** Asked for several times in a row: as the newest of its group, and for its rank. */
+  let last: { readonly number: number; readonly record: VendorRecord } | null = null;
+  const records = {
+    numberOf: images.numberOf,
+    idOf: images.idOf,
+    record(number: number): VendorRecord {
+      if (last?.number !== number) last = { number, record: decoder.decode(images.imageOf(number)) };
+      return last.record;
+    },
   };
   const groups = feed.transitions
     .filter((transition): transition is LatestInGroupTransition => transition.kind === 'latest-in-group')
-    .map((transition) => new GroupIndex(transition));
+    .map((transition) => new GroupIndex(transition, records));
   if (groups.length > 0) {
-    await inSlices(images.ids(), (id) => {
-      const record = lookup(id);
-      for (const group of groups) moveRecord(group, null, record, lookup);
+    await inSlices(images.numbered(0), ([number]) => {
+      for (const group of groups) group.add(number);
     });
   }
 
@@ -86,7 +94,14 @@ export async function feedState(
     groups,
     ids: images.ids,
     numbered: images.numbered,
+    show: images.show,
+    isShown: images.isShown,
+    forgetShown: images.forgetShown,
     image: images.get,
+    record(id) {
+      const number = images.numberOf(id);
+      return number === -1 ? null : records.record(number);
+    },
     hasImage: images.has,
     seenAt: images.seenAt,
     see: images.see,
@@ -96,10 +111,13 @@ export async function feedState(
     counts: () => ({ recordCount: images.size, partitionCounts: counts }),
     take(changes) {
       const seq = changes.offset.seq ?? offset.seq;
+      for (const [i, group] of groups.entries()) group.detach(changes.groups[i]!);
+      last = null;
       for (const [id, wire] of changes.images) {
         if (wire === null) images.delete(id);
         else images.set(id, wire, seq);
       }
+      for (const [i, group] of groups.entries()) group.attach(changes.groups[i]!);
       for (const [id, updated] of changes.seen) images.see(id, updated);
       for (const [partition, more] of changes.growth.entries()) counts[partition]! += more;
       for (const [sha256, isKept] of changes.deadLetters) {

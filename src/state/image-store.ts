@@ -1,5 +1,6 @@
 import { HighwaterError } from '../errors';
-import { idIndex } from './id-index';
+import { Column } from './column';
+import { HashSlots, hashOf } from './hash-slots';
 
 /**
  * The image of each record of a feed, by id. Ids and images lie side by side in slabs outside the heap. A text and a buffer for each
@@ -25,10 +26,21 @@ export interface ImageStore {
   see(id: string, updated: number): void;
   /** Unix seconds; null if unknown. */
   seenAt(id: string): number | null;
+  /** Notes that the API has shown the record. `set` does so, too. */
+  show(id: string): void;
+  /** Whether the API has shown the record since `forgetShown`. */
+  isShown(id: string): boolean;
+  forgetShown(): void;
   /** Records may come and go during the iteration: an id that exists from beginning to end comes once. */
   ids(): IterableIterator<string>;
   /** Ids with their numbers, from a number on. An id keeps its number as long as it is there. */
   numbered(from: number): IterableIterator<readonly [number: number, id: string]>;
+  /** @returns -1: it is not there */
+  numberOf(id: string): number;
+  /** @param number must be that of a record */
+  idOf(number: number): string;
+  /** @param number must be that of a record */
+  imageOf(number: number): Buffer;
   values(): IterableIterator<Buffer>;
   /** Whether only few slabs are left: a transaction's images still find a place, but no more should be begun. */
   readonly isNearlyFull: boolean;
@@ -56,26 +68,32 @@ const ID_LENGTH_AT = 8;
 const SEQ_AT = 12;
 const SEEN_AT = 20;
 const HEADER_BYTES = 28;
-/** Images begin at multiples of it. So a place is a number of 32 bits, up to 16 GB. */
-const ALIGNMENT = 4;
+/** Images begin at multiples of it. So a place is a number of 32 bits, up to 128 GB. */
+const ALIGNMENT = 32;
 /** V8 does not count the memory of the first slabs of a store. See `slabMemory`. */
 const UNCOUNTED_SLABS = 64;
 const PLACES_PER_SLAB = SLAB_BYTES / ALIGNMENT;
-/** No slab has so high a number. */
-const NOWHERE = 2 ** 32 - 1;
 /** Slabs of higher numbers would have the places of the first ones. */
 const MOST_SLABS = 2 ** 32 / PLACES_PER_SLAB - 1;
 /** Images that must be moved find a place in these. */
 const KEPT_FREE = 16;
 /** For the images of a transaction: 1 GB, or so many large ones. */
 const NEARLY_FULL = MOST_SLABS - 1024;
+/** Flags of a number. */
+const [TAKEN, SHOWN] = [1, 2];
 
 export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
-  const index = idIndex(hasId);
-  /** Number of an id → place of its entry. */
-  let places: Uint32Array = new Uint32Array(1024);
+  const numbers = new HashSlots(hasId);
+  /** Number of an id → place of its entry. A vacant number → the next vacant one, plus one. */
+  const places = new Column(Uint32Array);
+  const flags = new Column(Uint8Array);
+  /** Numbers below it are taken or vacant. */
+  let used = 0;
+  let size = 0;
+  /** The vacant number, plus one, that was given up last; 0: there is none. */
+  let vacant = 0;
   const slabs: (Slab | undefined)[] = [];
-  const vacant: number[] = [];
+  const vacantSlabs: number[] = [];
   /** Slabs from which an image was removed. */
   const suspects: number[] = [];
   let current = -1;
@@ -84,7 +102,7 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
   let uncounted = 0;
 
   function hasId(number: number, id: string): boolean {
-    const place = places[number]!;
+    const place = places.get(number);
     const { memory } = slabs[slabOf(place)]!;
     const at = offsetOf(place);
     const code = memory.readUInt32LE(at + ID_LENGTH_AT);
@@ -95,7 +113,8 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
     return true;
   }
 
-  function idAt(place: number): string {
+  function idOf(number: number): string {
+    const place = places.get(number);
     const { memory } = slabs[slabOf(place)]!;
     const at = offsetOf(place);
     const code = memory.readUInt32LE(at + ID_LENGTH_AT);
@@ -122,7 +141,7 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
     const at = slab.used;
     slab.used += needed;
     slab.live += needed;
-    places[number] = slabIndex * PLACES_PER_SLAB + at / ALIGNMENT;
+    places.set(number, slabIndex * PLACES_PER_SLAB + at / ALIGNMENT);
     return { memory: slab.memory, at };
   }
 
@@ -136,7 +155,7 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
   }
 
   function openSlab(size: number): number {
-    const slabIndex = vacant.pop() ?? slabs.length;
+    const slabIndex = vacantSlabs.pop() ?? slabs.length;
     slabs[slabIndex] = { memory: slabMemory(size), used: 0, live: 0 };
     allSlabBytes += size;
     return slabIndex;
@@ -165,6 +184,21 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
     return memory.subarray(begin, begin + memory.readUInt32LE(at));
   }
 
+  function numberOf(id: string): number {
+    return numbers.find(hashOf(id), id);
+  }
+
+  function nextNumber(): number {
+    if (vacant === 0) return used++;
+    const number = vacant - 1;
+    vacant = places.get(number);
+    return number;
+  }
+
+  function* taken(from: number): IterableIterator<number> {
+    for (let number = from; number < used; number++) if ((flags.get(number) & TAKEN) !== 0) yield number;
+  }
+
   /** Call it when `places` no longer has the place. */
   function release(place: number): void {
     const slab = slabs[slabOf(place)]!;
@@ -190,26 +224,27 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
     for (let at = 0; at < slab.used; ) {
       const length = entryBytes(slab.memory, at);
       const number = slab.memory.readUInt32LE(at + NUMBER_AT);
-      if (places[number] === slabIndex * PLACES_PER_SLAB + at / ALIGNMENT) {
+      const isTaken = (flags.get(number) & TAKEN) !== 0;
+      if (isTaken && places.get(number) === slabIndex * PLACES_PER_SLAB + at / ALIGNMENT) {
         const to = room(length, number);
         slab.memory.copy(to.memory, to.at, at, at + length);
       }
       at += length;
     }
     // Last, because images in a new slab of this number would look like images that are still to be moved.
-    vacant.push(slabIndex);
+    vacantSlabs.push(slabIndex);
   }
 
-  const slabCount = (): number => slabs.length - vacant.length;
+  const slabCount = (): number => slabs.length - vacantSlabs.length;
 
   function placeOf(id: string): number | null {
-    const number = index.find(id);
-    return number === -1 ? null : places[number]!;
+    const number = numberOf(id);
+    return number === -1 ? null : places.get(number);
   }
 
   return {
     get size() {
-      return index.size;
+      return size;
     },
     get bytes() {
       return bytes;
@@ -217,7 +252,7 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
     get slabBytes() {
       return allSlabBytes;
     },
-    has: (id) => index.find(id) !== -1,
+    has: (id) => numberOf(id) !== -1,
     get(id) {
       const place = placeOf(id);
       return place === null ? undefined : view(place);
@@ -226,22 +261,30 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
       return slabCount() >= NEARLY_FULL;
     },
     set(id, image, seq) {
-      if (slabCount() >= MOST_SLABS - KEPT_FREE) throw stateTooLarge(`The feed has ${index.size} records.`);
-      const known = index.find(id);
-      const number = known === -1 ? index.add(id) : known;
-      if (number === places.length) places = enlarged(places);
-      const before = places[number]!;
+      if (slabCount() >= MOST_SLABS - KEPT_FREE) throw stateTooLarge(`The feed has ${size} records.`);
+      const known = numberOf(id);
+      const before = known === -1 ? null : places.get(known);
+      const number = known === -1 ? nextNumber() : known;
       put(number, id, image, seq);
+      flags.set(number, TAKEN | SHOWN);
       bytes += image.length;
-      if (known !== -1) release(before);
+      if (before === null) {
+        numbers.add(hashOf(id), number);
+        size++;
+      } else {
+        release(before);
+      }
       tidyAll();
     },
     delete(id) {
-      const number = index.find(id);
+      const number = numberOf(id);
       if (number === -1) return;
-      index.remove(id);
-      const place = places[number]!;
-      places[number] = NOWHERE;
+      numbers.remove(hashOf(id), number);
+      const place = places.get(number);
+      flags.set(number, 0);
+      places.set(number, vacant);
+      vacant = number + 1;
+      size--;
       release(place);
       tidyAll();
     },
@@ -261,14 +304,26 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
       const seen = numberAt(place, SEEN_AT);
       return Number.isNaN(seen) ? null : seen;
     },
+    show(id) {
+      const number = numberOf(id);
+      if (number !== -1) flags.set(number, TAKEN | SHOWN);
+    },
+    isShown(id) {
+      const number = numberOf(id);
+      return number !== -1 && (flags.get(number) & SHOWN) !== 0;
+    },
+    forgetShown: () => flags.update((flag) => flag & TAKEN),
     *ids() {
-      for (const number of index.numbers()) yield idAt(places[number]!);
+      for (const number of taken(0)) yield idOf(number);
     },
     *numbered(from) {
-      for (const number of index.numbers(from)) yield [number, idAt(places[number]!)] as const;
+      for (const number of taken(from)) yield [number, idOf(number)] as const;
     },
+    numberOf,
+    idOf,
+    imageOf: (number) => view(places.get(number)),
     *values() {
-      for (const number of index.numbers()) yield view(places[number]!);
+      for (const number of taken(0)) yield view(places.get(number));
     },
   };
 }
@@ -293,12 +348,6 @@ function codeOf(id: string): number {
 const lengthIn = (code: number): number => code >>> 1;
 const isWideIn = (code: number): boolean => (code & 1) === 1;
 const bytesIn = (code: number): number => (isWideIn(code) ? code - 1 : code >>> 1);
-
-function enlarged(before: Uint32Array): Uint32Array {
-  const after = new Uint32Array(before.length * 2);
-  after.set(before);
-  return after;
-}
 
 const aligned = (length: number): number => Math.ceil(length / ALIGNMENT) * ALIGNMENT;
 const slabOf = (place: number): number => Math.floor(place / PLACES_PER_SLAB);

@@ -86,8 +86,8 @@ export async function carryOut(
     case 'dry run':
       return reconciled(publisher, feed, { dryRun: operation === 'dry run' });
     case 'probe': {
-      const missing = [...deps.state.ids()].filter((id) => !shown.has(id));
-      return (await absenceProbe(deps, missing, signal)).gone(missing);
+      const isMissing = (id: string) => !shown.has(id);
+      return (await absenceProbe(deps, isMissing, signal)).gone([...deps.state.ids()].filter(isMissing));
     }
     case 'backfill':
       return backfill(publisher, feed, DAYS);

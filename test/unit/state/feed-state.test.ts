@@ -17,12 +17,12 @@ it('no change is begun when the images have nearly all of the memory that can be
   const fill = (more: number) => {
     for (let i = 0; i < more; i++) images.set(`${images.size}`, Buffer.alloc(300), 1);
   };
-  fill(15_358);
+  fill(130_046);
   state.begin();
   fill(1);
   const tooLarge = expect.objectContaining({
     code: 'STATE_TOO_LARGE',
-    message: expect.stringContaining('Feed analysts has 15359 records'),
+    message: expect.stringContaining('Feed analysts has 130047 records'),
   });
   expect(() => state.begin()).toThrow(tooLarge);
   expect(() => pending.begin()).toThrow(tooLarge);

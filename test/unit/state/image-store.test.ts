@@ -33,6 +33,8 @@ describe('image store', () => {
         const model = new Map<string, Buffer>();
         const seen = new Map<string, number | null>();
         const seqs = new Map<string, number>();
+        const shownNow = new Set<string>();
+        let mostRecords = 0;
         const held: { readonly bytes: Buffer; readonly copy: Buffer }[] = [];
         for (let i = 0; i < 3_000; i++) {
           const key = idOf(next(60));
@@ -42,20 +44,33 @@ describe('image store', () => {
             store.set(key, given, i);
             seen.set(key, null);
             seqs.set(key, i);
+            shownNow.add(key);
             given.fill(0xee); // it was copied
           } else {
             model.delete(key);
             store.delete(key);
+            shownNow.delete(key);
           }
           const shown = idOf(next(60));
           const second = next(5);
           if (model.has(shown)) seen.set(shown, second < (seen.get(shown) ?? 0) ? null : second);
           store.see(shown, second);
+          mostRecords = Math.max(mostRecords, model.size);
+          if (next(200) === 0) {
+            store.forgetShown();
+            shownNow.clear();
+          }
+          if (next(3) === 0) {
+            store.show(shown);
+            if (model.has(shown)) shownNow.add(shown);
+          }
           const other = idOf(next(60));
           if (store.seenAt(other) !== (model.has(other) ? seen.get(other) : null))
             throw new Error(`step ${i}: ${other} is seen at ${store.seenAt(other)}`);
           if (store.seqOf(other) !== (model.has(other) ? seqs.get(other) : Number.POSITIVE_INFINITY))
             throw new Error(`step ${i}: ${other} was written by ${store.seqOf(other)}`);
+          if (store.isShown(other) !== shownNow.has(other))
+            throw new Error(`step ${i}: ${other} is shown: ${store.isShown(other)}`);
           const bytes = store.get(other);
           const isSame = bytes === undefined ? !model.has(other) : bytes.equals(model.get(other) ?? MISSING);
           if (!isSame) throw new Error(`step ${i}: ${other}`);
@@ -65,6 +80,12 @@ describe('image store', () => {
         expect([...store.ids()].filter((id) => !store.has(id))).toStrictEqual([]);
         expect([...store.values()].map(String).sort()).toEqual([...model.values()].map(String).sort());
         expect(store.size).toBe(model.size);
+        // Numbers of records that are gone are given again.
+        for (const [number, id] of store.numbered(0)) {
+          expect(number).toBeLessThan(mostRecords);
+          expect([store.numberOf(id), store.idOf(number)]).toEqual([number, id]);
+          expect(store.imageOf(number)).toEqual(model.get(id));
+        }
         expect(store.bytes).toBe([...model.values()].reduce((sum, { length }) => sum + length, 0));
         expect(held.filter(({ bytes, copy }) => !bytes.equals(copy))).toStrictEqual([]);
       }),
@@ -101,7 +122,7 @@ describe('image store', () => {
           const key = `id-${next(100)}`;
           if (next(4) === 0) store.delete(key);
           else store.set(key, Buffer.alloc(next(10) === 0 ? 400 : 50), i);
-          const overhead = 36 * store.size; // what stands before each, and where the next one may begin
+          const overhead = 64 * store.size; // what stands before each, and where the next one may begin
           // Three quarters of what is used; of these slabs, of which an image takes up to a quarter, three quarters are used.
           const most = (store.bytes + overhead) / 0.75 / 0.75 + 2 * SLAB_BYTES;
           if (store.slabBytes > most) throw new Error(`step ${i}: ${store.slabBytes} of at most ${most}`);
@@ -128,16 +149,16 @@ describe('image store', () => {
     let nearlyFullAt = 0;
     // Each has a slab of its own.
     const fill = () => {
-      for (let i = 0; i < 17_000; i++) {
+      for (let i = 0; i < 132_000; i++) {
         store.set(`${i}`, Buffer.alloc(300, i % 251), i);
         if (nearlyFullAt === 0 && store.isNearlyFull) nearlyFullAt = i;
       }
     };
     expect(fill).toThrow(expect.objectContaining({ code: 'STATE_TOO_LARGE' }));
-    expect([nearlyFullAt, last()]).toEqual([15_358, 16_366]);
+    expect([nearlyFullAt, last()]).toEqual([130_046, 131_054]);
     for (let i = 0; i <= last(); i++)
       if (!store.get(`${i}`)!.equals(Buffer.alloc(300, i % 251))) throw new Error(`image ${i} is another`);
-    expect(store.has('16367')).toBe(false);
+    expect(store.has('131055')).toBe(false);
 
     for (let i = 0; i < 1_100; i++) store.delete(`${i}`);
     expect(store.isNearlyFull).toBe(false);
