@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
 import type { SchemaRegistryConfig } from '../avro/registry/confluent-registry';
 import type { Delivery } from '../delivery/delivery';
 import { feedDefinitions } from '../feeds';
@@ -48,6 +49,8 @@ export interface Config {
   readonly deliveries: readonly Delivery[];
   /** Absolute path of the folder of the embedded log, which is used if there is no Kafka. */
   readonly dataDir: string;
+  /** Absolute path of the folder for files of images. */
+  readonly stateDir: string;
   /** Limits of the embedded log. */
   readonly retention: RetentionLimits;
   /** Null if no brokers are set. */
@@ -162,6 +165,7 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
     feeds,
     deliveries,
     dataDir: resolve(cwd, values.dataDir),
+    stateDir: resolve(cwd, values.stateDir ?? (kafka === null ? values.dataDir : cacheFolder(env))),
     retention: { ageMs: values.retentionAge, bytes: values.retentionSize },
     kafka,
     schemaRegistry,
@@ -174,6 +178,11 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
     apiUrl: values.apiUrl,
     api: apiConfig(values, api, ca),
   };
+}
+
+/** The platform's folder for files that may be lost. */
+function cacheFolder({ XDG_CACHE_HOME }: LoadConfigInput['env']): string {
+  return join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'highwater');
 }
 
 const waysToSet = {

@@ -78,6 +78,11 @@ const table = {
     default: './data',
     doc: 'Folder of the embedded log; relative to the working directory.',
   },
+  stateDir: {
+    value: 'folder',
+    schema: text('the path of a folder'),
+    doc: 'Folder for files of images, which else take about 1 KB of memory for each record. The files go with the process. Default: `dataDir`; with Kafka `highwater` in `XDG_CACHE_HOME` (`~/.cache`).',
+  },
   retentionAge: {
     value: 'age',
     schema: age(),

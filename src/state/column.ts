@@ -1,11 +1,13 @@
 /** Entries of a chunk: growing by one takes no time to speak of, and copies nothing. */
 const ENTRIES = 2 ** 14;
 
+type Chunk = Uint16Array | Uint32Array | Float64Array;
+
 /** A number for each index, outside the heap. Numbers that were never set are 0. */
 export class Column {
-  private readonly chunks: (Uint8Array | Uint32Array)[] = [];
+  private readonly chunks: Chunk[] = [];
 
-  constructor(private readonly Chunk: Uint8ArrayConstructor | Uint32ArrayConstructor) {}
+  constructor(private readonly chunk: { new (length: number): Chunk }) {}
 
   get(index: number): number {
     return this.chunks[Math.floor(index / ENTRIES)]?.[index % ENTRIES] ?? 0;
@@ -13,11 +15,11 @@ export class Column {
 
   set(index: number, value: number): void {
     const number = Math.floor(index / ENTRIES);
-    while (number >= this.chunks.length) this.chunks.push(new this.Chunk(ENTRIES));
+    while (number >= this.chunks.length) this.chunks.push(new this.chunk(ENTRIES));
     this.chunks[number]![index % ENTRIES] = value;
   }
 
-  /** All entries at once: a byte of ten million takes a millisecond. */
+  /** All entries at once: ten million take some milliseconds. */
   update(change: (value: number) => number): void {
     for (const chunk of this.chunks) for (let i = 0; i < ENTRIES; i++) chunk[i] = change(chunk[i]!);
   }

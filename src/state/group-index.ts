@@ -25,8 +25,7 @@ export type ChangedGroups = ReadonlyMap<string, GroupChanges>;
 
 /** The records as they are committed, by number. */
 export interface NumberedRecords {
-  /** Only for records that are there. */
-  numberOf(id: string): number;
+  find(id: string): number;
   idOf(number: number): string;
   record(number: number): VendorRecord;
 }
@@ -38,7 +37,7 @@ export interface NumberedRecords {
 export class GroupIndex implements Groups {
   /** Number of a record → number of the next one in its group, plus one; 0: it is the last. */
   private readonly next = new Column(Uint32Array);
-  private readonly heads = new HashSlots<string>((number, group) => this.groupOf(number) === group);
+  private readonly heads = new HashSlots();
 
   constructor(
     readonly transition: LatestInGroupTransition,
@@ -46,12 +45,12 @@ export class GroupIndex implements Groups {
   ) {}
 
   newest(group: string): string | null {
-    const head = this.heads.find(hashOf(group), group);
+    const head = this.head(group);
     return head === -1 ? null : this.records.idOf(head);
   }
 
   *members(group: string): IterableIterator<string> {
-    for (const number of this.chain(this.heads.find(hashOf(group), group))) yield this.records.idOf(number);
+    for (const number of this.chain(this.head(group))) yield this.records.idOf(number);
   }
 
   /** Adds a record that is in the log. */
@@ -59,7 +58,7 @@ export class GroupIndex implements Groups {
     const record = this.records.record(number);
     const group = groupOf(this.transition, record);
     if (group === null) return;
-    const head = this.heads.find(hashOf(group), group);
+    const head = this.head(group);
     const isNewest = head === -1 || compareRank(this.transition, record, this.records.record(head)) > 0;
     if (isNewest) this.moveHead(group, head, number);
     else this.insertBehind(head, number);
@@ -69,8 +68,8 @@ export class GroupIndex implements Groups {
   detach(changes: ChangedGroups): void {
     for (const [group, { left }] of changes) {
       if (left.size === 0) continue;
-      const head = this.heads.find(hashOf(group), group);
-      const gone = new Set(Array.from(left, (id) => this.records.numberOf(id)));
+      const head = this.head(group);
+      const gone = new Set(Array.from(left, (id) => this.records.find(id)));
       const kept = [...this.chain(head)].filter((number) => !gone.has(number));
       kept.forEach((number, i) => {
         this.next.set(number, (kept[i + 1] ?? -1) + 1);
@@ -84,18 +83,19 @@ export class GroupIndex implements Groups {
   attach(changes: ChangedGroups): void {
     for (const [group, { joined, newest }] of changes) {
       if (newest === null) continue;
-      const head = this.heads.find(hashOf(group), group);
-      const first = this.records.numberOf(newest);
+      const head = this.head(group);
+      const first = this.records.find(newest);
       if (first !== head) {
         if (!joined.has(newest)) this.unchain(head, first);
         this.moveHead(group, head, first);
       }
-      for (const id of joined) if (id !== newest) this.insertBehind(first, this.records.numberOf(id));
+      for (const id of joined) if (id !== newest) this.insertBehind(first, this.records.find(id));
     }
   }
 
-  private groupOf(number: number): string | null {
-    return groupOf(this.transition, this.records.record(number));
+  private head(group: string): number {
+    const isOf = (number: number) => groupOf(this.transition, this.records.record(number)) === group;
+    return this.heads.find(hashOf(group), isOf);
   }
 
   private *chain(head: number): IterableIterator<number> {

@@ -2,15 +2,15 @@
 const TABLES = 2 ** 10;
 const TABLE_SHIFT = 22;
 const FIRST_SLOTS = 4;
-/** A table with a greater part of its slots in use grows by a quarter. */
-const FULLEST = 0.8;
-const GROWTH = 1.25;
+/** A table with a greater part of its slots in use grows. */
+const FULLEST = 0.87;
+const GROWTH = 1.15;
 
 /**
  * Finds the number that a key has been given. The keys lie elsewhere, and the tables are arrays of numbers outside the heap: a `Map` with a
  * million keys is a million objects that the collector looks through and moves.
  */
-export class HashSlots<Key> {
+export class HashSlots {
   /**
    * Two entries for each slot: the hash of the key, and its number plus one; 0: the slot is empty. A key is in the slot of its hash or in
    * one of the next ones, without an empty one in between.
@@ -18,16 +18,16 @@ export class HashSlots<Key> {
   private readonly tables = new Array<Int32Array | undefined>(TABLES);
   private readonly counts = new Uint32Array(TABLES);
 
-  /** @param isAt whether the key with this number is this one */
-  constructor(private readonly isAt: (number: number, key: Key) => boolean) {}
-
-  /** @returns -1: it is not there */
-  find(hash: number, key: Key): number {
+  /**
+   * @param isIt tells whether the key of a number, which has this hash, is the one that is looked for
+   * @returns -1: it is not there
+   */
+  find(hash: number, isIt: (number: number) => boolean): number {
     const table = this.tables[hash >>> TABLE_SHIFT];
     if (table === undefined) return -1;
     let at = homeOf(hash, table);
     for (let number = table[at + 1]!; number !== 0; number = table[at + 1]!) {
-      if (table[at] === hash && this.isAt(number - 1, key)) return number - 1;
+      if (table[at] === hash && isIt(number - 1)) return number - 1;
       at = after(at, table);
     }
     return -1;
@@ -65,9 +65,12 @@ export class HashSlots<Key> {
   }
 }
 
-/** FNV-1a over the UTF-16 units, then mixed: texts that differ in their last digit only shall not be neighbours. */
-export function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
+/**
+ * FNV-1a over the UTF-16 units, then mixed: texts that differ in their last digit only shall not be neighbours.
+ * @param seed another one gives another hash, but for texts that have the same hash by every seed
+ */
+export function hashOf(text: string, seed = 0x811c9dc5): number {
+  let hash = seed;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);

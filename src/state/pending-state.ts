@@ -10,6 +10,8 @@ export interface StateView {
   image(id: string): Buffer | undefined;
   record(id: string): VendorRecord | null;
   hasImage(id: string): boolean;
+  /** Whether the record has this image. */
+  isSame(id: string, image: Buffer): boolean;
   /** The second at which the API last showed a record that has an image; null if unknown. See `see`. */
   seenAt(id: string): number | null;
   hasDeadLetter(sha256: string): boolean;
@@ -95,6 +97,10 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
     hasImage(id) {
       const wire = images.get(id);
       return wire === undefined ? base.hasImage(id) : wire !== null;
+    },
+    isSame(id, image) {
+      const wire = images.get(id);
+      return wire === undefined ? base.isSame(id, image) : wire?.equals(image) === true;
     },
     seenAt: (id) => (images.has(id) ? (seen.get(id) ?? null) : base.seenAt(id)),
     see(id, updated) {

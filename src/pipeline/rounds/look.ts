@@ -53,7 +53,7 @@ export async function lookAt(
       hasRows = true;
       const updated = keys.updated(row);
       if (isWanted(id)) rows.set(id, updated);
-      else if (state.image(id) !== undefined)
+      else if (state.records.find(id) !== -1)
         leastKnown = Math.min(leastKnown, Math.floor(updated ?? Number.MAX_VALUE));
     }
     // Behind the loop, because a round may no longer want what it has seen.

@@ -17,14 +17,19 @@ export interface AbsenceProbe {
  * If rows come in no order, no request shows the surroundings of one record. A record that this owner has never been shown may be
  * anywhere behind its image's second, because a touch moves no image. In both cases everything is read once more.
  *
- * @param isDoubtful says so of each record in doubt
+ * @param isDoubtful tells whether the record with a number is in doubt
  */
 export async function absenceProbe(
   deps: PollDeps,
-  isDoubtful: (id: string) => boolean,
+  isDoubtful: (number: number) => boolean,
   signal: AbortSignal,
 ): Promise<AbsenceProbe> {
   const { feed, state, images } = deps;
+  const { records } = state;
+  const isWanted = (id: string): boolean => {
+    const number = records.find(id);
+    return number !== -1 && isDoubtful(number);
+  };
   const knownBefore = await secondsOfKnown(deps, isDoubtful);
   let isInOrder = learnedPaging(state.offset, feed).ordered;
   let everything: Sight | null = null;
@@ -33,18 +38,18 @@ export async function absenceProbe(
     const before = place === null || !isInOrder ? null : knownBefore(place);
     if (place !== null && before !== null) {
       // It begins at the known record before it: so the last record of a second is surrounded, too.
-      const sight = await lookAt(deps, { from: before, through: place }, isDoubtful, signal);
+      const sight = await lookAt(deps, { from: before, through: place }, isWanted, signal);
       isInOrder = sight.isInOrder;
       if (isInOrder && sight.leastKnown <= Math.floor(before)) return sight;
     }
-    everything ??= await lookAt(deps, { from: 0, through: Number.POSITIVE_INFINITY }, isDoubtful, signal);
+    everything ??= await lookAt(deps, { from: 0, through: Number.POSITIVE_INFINITY }, isWanted, signal);
     return everything;
   }
 
   return {
     async gone(some) {
       const asked = some
-        .filter((id) => state.image(id) !== undefined)
+        .filter((id) => records.find(id) !== -1)
         .map((id) => ({ id, place: state.seenAt(id) }))
         .sort((a, b) => (a.place ?? 0) - (b.place ?? 0));
       const gone: string[] = [];
@@ -67,19 +72,19 @@ export async function absenceProbe(
  * null if there is none.
  */
 async function secondsOfKnown(
-  { state }: PollDeps,
-  isDoubtful: (id: string) => boolean,
+  { state: { records } }: PollDeps,
+  isDoubtful: (number: number) => boolean,
 ): Promise<(place: number) => number | null> {
   const found: number[] = [];
-  await inSlices(state.ids(), (id) => {
-    const second = isDoubtful(id) ? state.seenAt(id) : null;
+  await inSlices(records.numbers(), (number) => {
+    const second = isDoubtful(number) ? records.seenAt(number) : null;
     if (second !== null) found.push(second);
   });
   const places = Float64Array.from(found).sort();
   /** Seconds of known records, by the first place that is not below them. */
   const known = new Float64Array(places.length).fill(Number.NaN);
-  await inSlices(state.ids(), (id) => {
-    const second = isDoubtful(id) ? null : state.seenAt(id);
+  await inSlices(records.numbers(), (number) => {
+    const second = isDoubtful(number) ? null : records.seenAt(number);
     if (second === null) return;
     const at = firstNotBelow(places, second);
     if (at < places.length && !(known[at]! >= second)) known[at] = second;

@@ -1,7 +1,7 @@
 import { createBreather, inSlices } from '../../async/slices';
 import { rowKeys } from '../../feeds/row-keys';
 import { sourceFromNow } from '../../source/source';
-import type { FeedState } from '../../state/feed-state';
+import type { FeedState, Records } from '../../state/feed-state';
 import { PageChanges } from '../changes/page-changes';
 import { noteCommitted, type PollDeps, poll } from '../poll';
 import { learnedPaging, pagingFields } from '../position';
@@ -84,25 +84,26 @@ export async function reconcile(
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
   const { feed, state } = deps;
+  const { records } = state;
   const keys = rowKeys(feed);
   let withoutId = 0;
   const witness = (rows: readonly unknown[]): void => {
     for (const row of rows) {
       const id = keys.id(row);
       if (id === null) withoutId++;
-      else state.show(id);
+      else records.show(id);
     }
   };
   const found: Found = { pages: 0, rows: 0, created: 0, updated: 0, ordinary: 0 };
   const tell = teller(found, options);
-  const isMissing = (id: string) => !state.isShown(id) && !state.isOutOfScope(id);
+  const isMissing = (number: number) => !records.isShown(number) && !records.isOutOfScope(number);
 
-  state.forgetShown();
+  records.forgetShown();
   deps.witnesses.add(witness);
   try {
     let isComplete = await readAll(deps, options, found, tell, 1, signal);
     let isOld = false;
-    const unseen = isComplete ? (await count(state, isMissing)).count : 0;
+    const unseen = isComplete ? (await count(records, isMissing)).count : 0;
     if (unseen > 0) {
       tell(1, { phase: 'pause', missing: unseen, pauseMs: feed.pollIntervalMs });
       // Answers of the first scan that a cache gives again do not count a second time.
@@ -115,7 +116,7 @@ export async function reconcile(
       await options.poll();
     }
     signal.throwIfAborted();
-    const missing = await count(state, isMissing);
+    const missing = await count(records, isMissing);
     const withheld = (why: ReconcileResult['why']) => ({
       ...found,
       deleted: 0,
@@ -138,10 +139,10 @@ export async function reconcile(
     let probed = 0;
     let deleted = 0;
     let tooLarge = 0;
-    for await (const some of pieces(state, isMissing)) {
+    for await (const some of pieces(records, isMissing)) {
       tell(2, { phase: 'probe', missing: missing.count, probed });
       // Nothing comes between the probe and the deletes that it proves.
-      const deletes = (await probe.gone(some)).filter(isMissing);
+      const deletes = (await probe.gone(some)).filter((id) => isMissing(records.find(id)));
       const published = deletes.length === 0 ? 0 : await publishDeletes(deps, deletes, options);
       probed += some.length;
       deleted += published;
@@ -159,22 +160,22 @@ export async function reconcile(
 /** An operator asks the API for a few records. */
 const IDS_NAMED = 5;
 
-/** How many records are such, and the first of them. */
-async function count(state: FeedState, isSuch: (id: string) => boolean) {
+/** How many records are such, and the ids of the first. */
+async function count(records: Records, isSuch: (number: number) => boolean) {
   const found = { count: 0, first: [] as string[] };
-  await inSlices(state.ids(), (id) => {
-    if (!isSuch(id)) return;
-    if (found.count++ < IDS_NAMED) found.first.push(id);
+  await inSlices(records.numbers(), (number) => {
+    if (!isSuch(number)) return;
+    if (found.count++ < IDS_NAMED) found.first.push(records.idOf(number));
   });
   return found;
 }
 
-/** Such records, as many at a time as are deleted together. Records may come and go meanwhile. */
-async function* pieces(state: FeedState, isSuch: (id: string) => boolean): AsyncGenerator<string[]> {
+/** Ids of such records, as many at a time as are deleted together. Records may come and go meanwhile. */
+async function* pieces(records: Records, isSuch: (number: number) => boolean): AsyncGenerator<string[]> {
   const breather = createBreather();
   let some: string[] = [];
-  for (const id of state.ids()) {
-    if (isSuch(id)) some.push(id);
+  for (const number of records.numbers()) {
+    if (isSuch(number)) some.push(records.idOf(number));
     if (some.length === DELETES) {
       yield some;
       some = [];
@@ -185,9 +186,9 @@ async function* pieces(state: FeedState, isSuch: (id: string) => boolean): Async
 }
 
 /** Records that the feed would show, as far as is known: records that a changed filter leaves out do not count. */
-async function inScope(state: FeedState): Promise<number> {
-  if (state.offset.scope_seq === 0) return state.recordCount;
-  return (await count(state, (id) => !state.isOutOfScope(id))).count;
+async function inScope({ offset, recordCount, records }: FeedState): Promise<number> {
+  if (offset.scope_seq === 0) return recordCount;
+  return (await count(records, (number) => !records.isOutOfScope(number))).count;
 }
 
 type Found = { -readonly [key in 'pages' | 'rows' | 'created' | 'updated' | 'ordinary']: number };

@@ -79,9 +79,15 @@ describe('groups', () => {
   it('have the members and the newest that the images say, in each layer and after a restart', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(transaction, { maxLength: 12 }), async (transactions) => {
-        const images = imageStore(1024);
+        const images = imageStore({ fd: null, slabBytes: 1024 });
         const offset = firstSourceOffset('insights', 'a life', 'scope');
-        const restored = { offset, images, deadLetters: new Set<string>(), partitionCounts: [0, 0, 0] };
+        const restored = {
+          offset,
+          images,
+          writers: new Set<number>(),
+          deadLetters: new Set<string>(),
+          partitionCounts: [0, 0, 0],
+        };
         const feed = testFeed('insights', { transitions: [transition] });
         const state = await feedState(feed, decoder, restored);
         let committed = new Map<string, Row>();
