@@ -1,5 +1,4 @@
-import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { SchemaRegistryConfig } from '../avro/registry/confluent-registry';
 import type { Delivery } from '../delivery/delivery';
 import { feedDefinitions } from '../feeds';
@@ -165,7 +164,7 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
     feeds,
     deliveries,
     dataDir: resolve(cwd, values.dataDir),
-    stateDir: resolve(cwd, values.stateDir ?? (kafka === null ? values.dataDir : cacheFolder(env))),
+    stateDir: resolve(cwd, values.stateDir ?? values.dataDir),
     retention: { ageMs: values.retentionAge, bytes: values.retentionSize },
     kafka,
     schemaRegistry,
@@ -178,11 +177,6 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
     apiUrl: values.apiUrl,
     api: apiConfig(values, api, ca),
   };
-}
-
-/** The platform's folder for files that may be lost. */
-function cacheFolder({ XDG_CACHE_HOME }: LoadConfigInput['env']): string {
-  return join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'highwater');
 }
 
 const waysToSet = {

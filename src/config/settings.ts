@@ -81,7 +81,7 @@ const table = {
   stateDir: {
     value: 'folder',
     schema: text('the path of a folder'),
-    doc: 'Folder for files of images, which else take about 1 KB of memory for each record. The files go with the process. Default: `dataDir`; with Kafka `highwater` in `XDG_CACHE_HOME` (`~/.cache`).',
+    doc: 'Folder for the files of images, also with Kafka. The files end with the process. If it cannot be written, images take [memory](sizing.md#memory). Default: `dataDir`.',
   },
   retentionAge: {
     value: 'age',

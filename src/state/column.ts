@@ -1,7 +1,7 @@
 /** Entries of a chunk: growing by one takes no time to speak of, and copies nothing. */
 const ENTRIES = 2 ** 14;
 
-type Chunk = Uint16Array | Uint32Array | Float64Array;
+type Chunk = Uint16Array | Uint32Array;
 
 /** A number for each index, outside the heap. Numbers that were never set are 0. */
 export class Column {
@@ -14,6 +14,7 @@ export class Column {
   }
 
   set(index: number, value: number): void {
+    if (value === 0 && this.get(index) === 0) return;
     const number = Math.floor(index / ENTRIES);
     while (number >= this.chunks.length) this.chunks.push(new this.chunk(ENTRIES));
     this.chunks[number]![index % ENTRIES] = value;

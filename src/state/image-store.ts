@@ -6,7 +6,7 @@ import { HashSlots, hashOf } from './hash-slots';
 import { type SlabOptions, Slabs } from './slabs';
 
 /**
- * The image of each record of a feed, by id. Memory holds about 32 bytes of each record: hashes of id and image, the place of the image, and
+ * The image of each record of a feed, by id. Memory holds about 30 bytes of each record: hashes of id and image, the place of the image, and
  * what the API has shown. Ids and images lie in slabs, which are in a file if there is one.
  *
  * A record has a number as long as it is there. Methods that take a number need that of a record.
@@ -70,6 +70,8 @@ export interface ImageAge {
 const [NEARLY_FULL, FULL] = [1024, 16];
 /** Flags of a number. The bits above them are of another hash of the id. */
 const [TAKEN, SHOWN, UNSHOWN, OUT_OF_SCOPE, TAG_SHIFT] = [1, 2, 4, 8, 4];
+/** The smallest part of a second that is kept: 15 µs. */
+const FRACTIONS = 2 ** 16;
 /** Seed of that hash. */
 const TAG_SEED = 0x9747b28c;
 
@@ -81,8 +83,8 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
   const flags = new Column(Uint16Array);
   /** Number → half a hash of its image. */
   const [lows, highs] = [new Column(Uint32Array), new Column(Uint32Array)];
-  /** Number → second at which the API last showed the record; NaN: unknown. */
-  const seen = new Column(Float64Array);
+  /** Number → second at which the API last showed the record, plus one, and its fraction; 0: unknown. */
+  const [seconds, fractions] = [new Column(Uint32Array), new Column(Uint16Array)];
   /** Numbers below it are taken or vacant. */
   let used = 0;
   let size = 0;
@@ -115,6 +117,19 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
       return false;
     };
     return slots.find(hashOf(id), isSecond) === -1 ? first : find(id);
+  }
+
+  function seenAt(number: number): number | null {
+    const second = seconds.get(number);
+    return second === 0 ? null : second - 1 + fractions.get(number) / FRACTIONS;
+  }
+
+  /** A time that does not fit is unknown. */
+  function setSeen(number: number, second: number | null): void {
+    const whole = second === null ? -1 : Math.floor(second);
+    const fits = whole >= 0 && whole < 2 ** 32 - 1;
+    seconds.set(number, fits ? whole + 1 : 0);
+    fractions.set(number, fits ? Math.floor((second! - whole) * FRACTIONS) : 0);
   }
 
   function nextNumber(): number {
@@ -163,7 +178,7 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
       const [low, high] = hashOfImage(image);
       lows.set(number, low);
       highs.set(number, high);
-      seen.set(number, Number.NaN);
+      setSeen(number, null);
       bytes += image.length;
       if (known === -1) {
         slots.add(hashOf(id), number);
@@ -189,12 +204,9 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
     imageOf: (number) => Buffer.from(slabs.entry(places.get(number)).image),
     see(id, updated) {
       const number = findKnown(id);
-      if (number !== -1) seen.set(number, updated < seen.get(number) ? Number.NaN : updated);
+      if (number !== -1) setSeen(number, updated < (seenAt(number) ?? 0) ? null : updated);
     },
-    seenAt(number) {
-      const second = seen.get(number);
-      return Number.isNaN(second) ? null : second;
-    },
+    seenAt,
     show(id) {
       const number = findKnown(id);
       if (number !== -1) flags.set(number, flags.get(number) | SHOWN);
