@@ -86,6 +86,7 @@ describe.each(['kafka', 'embedded'] as const)('deploy/kubernetes/%s', (way) => {
     expect(config.http).toEqual({ host: '0.0.0.0', port: 9464, token: 'http-token-1a2b3c' });
     expect(config.kafka === null).toBe(way === 'embedded');
     if (way === 'embedded') expect(config.dataDir).toBe('/highwater/data');
+    expect(main.volumeMounts).toContainEqual(expect.objectContaining({ mountPath: config.stateDir }));
     const secret = Object.entries(settings).filter(([, one]) => one.secret);
     expect(secret.filter(([key]) => key in parse(text))).toStrictEqual([]);
   });
