@@ -1,5 +1,6 @@
 /** Entries of a chunk: growing by one takes no time to speak of, and copies nothing. */
-const ENTRIES = 2 ** 14;
+const SHIFT = 14;
+const ENTRIES = 2 ** SHIFT;
 
 type Chunk = Uint16Array | Uint32Array;
 
@@ -10,14 +11,14 @@ export class Column {
   constructor(private readonly chunk: { new (length: number): Chunk }) {}
 
   get(index: number): number {
-    return this.chunks[Math.floor(index / ENTRIES)]?.[index % ENTRIES] ?? 0;
+    return this.chunks[index >>> SHIFT]?.[index & (ENTRIES - 1)] ?? 0;
   }
 
   set(index: number, value: number): void {
     if (value === 0 && this.get(index) === 0) return;
-    const number = Math.floor(index / ENTRIES);
+    const number = index >>> SHIFT;
     while (number >= this.chunks.length) this.chunks.push(new this.chunk(ENTRIES));
-    this.chunks[number]![index % ENTRIES] = value;
+    this.chunks[number]![index & (ENTRIES - 1)] = value;
   }
 
   /** All entries at once: ten million take some milliseconds. */

@@ -2,7 +2,7 @@ import { valueAt } from '../avro/path';
 import type { LatestInGroupTransition } from '../feeds/definition';
 import type { VendorRecord } from '../types';
 import { Column } from './column';
-import { HashSlots, hashOf } from './hash-slots';
+import { HashIndex, hashOf } from './hash-index';
 
 /** The members of each group of a latest-in-group transition, and which of them is the newest. */
 export interface Groups {
@@ -37,7 +37,7 @@ export interface NumberedRecords {
 export class GroupIndex implements Groups {
   /** Number of a record → number of the next one in its group, plus one; 0: it is the last. */
   private readonly next = new Column(Uint32Array);
-  private readonly heads = new HashSlots();
+  private readonly heads = new HashIndex();
 
   constructor(
     readonly transition: LatestInGroupTransition,

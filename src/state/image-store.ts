@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { closeSync } from 'node:fs';
 import { HighwaterError } from '../errors';
 import { Column } from './column';
-import { HashSlots, hashOf } from './hash-slots';
+import { HashIndex, hashOf } from './hash-index';
 import { type SlabOptions, Slabs } from './slabs';
 
 /**
@@ -77,7 +77,7 @@ const TAG_SEED = 0x9747b28c;
 
 /** @param options default: no file, images stay in memory */
 export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
-  const slots = new HashSlots();
+  const index = new HashIndex();
   /** Number → place of its entry. A vacant number → the next vacant one, plus one. */
   const places = new Column(Uint32Array);
   const flags = new Column(Uint16Array);
@@ -102,7 +102,7 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
 
   const find = (id: string): number => {
     const tag = tagOf(id);
-    return slots.find(hashOf(id), (number) => isOf(number, tag) && slabs.hasId(places.get(number), id));
+    return index.find(hashOf(id), (number) => isOf(number, tag) && slabs.hasId(places.get(number), id));
   };
   const isOf = (number: number, tag: number): boolean => flags.get(number) >>> TAG_SHIFT === tag;
 
@@ -116,7 +116,7 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
       first = number;
       return false;
     };
-    return slots.find(hashOf(id), isSecond) === -1 ? first : find(id);
+    return index.find(hashOf(id), isSecond) === -1 ? first : find(id);
   }
 
   function seenAt(number: number): number | null {
@@ -165,7 +165,7 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
       const [tag, low, high] = [tagOf(id), ...hashOfImage(image)];
       const isIt = (number: number) =>
         lows.get(number) === low && highs.get(number) === high && isOf(number, tag);
-      return slots.find(hashOf(id), isIt) !== -1;
+      return index.find(hashOf(id), isIt) !== -1;
     },
     set(id, image, { isUnshown = false, isOutOfScope = false } = {}) {
       if (slabs.left <= FULL) throw stateTooLarge(`The feed has ${size} records.`);
@@ -181,7 +181,7 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
       setSeen(number, null);
       bytes += image.length;
       if (known === -1) {
-        slots.add(hashOf(id), number);
+        index.add(hashOf(id), number);
         size++;
       } else {
         bytes -= slabs.release(before);
@@ -191,7 +191,7 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
     delete(id) {
       const number = find(id);
       if (number === -1) return;
-      slots.remove(hashOf(id), number);
+      index.remove(hashOf(id), number);
       const place = places.get(number);
       flags.set(number, 0);
       places.set(number, vacant);

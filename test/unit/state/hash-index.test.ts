@@ -1,29 +1,29 @@
 import fc from 'fast-check';
-import { HashSlots } from '../../../src/state/hash-slots';
+import { HashIndex } from '../../../src/state/hash-index';
 import { runs } from '../../support/runs';
 
 it('finds what a map would, whichever keys have the same hash or slot', () => {
-  // Few hashes in two of the tables, at both ends, so that keys lie side by side, collide, and go round.
-  const hash = fc.constantFrom(0, 1, 2, 0x3fffff, 0x3ffffe, -1, -2, -0x200000);
+  // Few hashes, so that keys collide and share buckets.
+  const hash = fc.constantFrom(0, 1, 2, 0x3fffff, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 2, 2 ** 32 - 1);
   const step = fc.tuple(hash, fc.nat(9), fc.constantFrom('add', 'add', 'remove', 'replace'));
   fc.assert(
     fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
       const keys: string[] = [];
-      const slots = new HashSlots();
-      const find = (hash: number, key: string) => slots.find(hash, (number) => keys[number] === key);
+      const index = new HashIndex();
+      const find = (hash: number, key: string) => index.find(hash, (number) => keys[number] === key);
       const model = new Map<string, { readonly hash: number; readonly number: number }>();
       for (const [hash, which, action] of steps) {
         const key = `${hash} ${which}`;
         const there = model.get(key);
         if (there === undefined) {
-          slots.add(hash, keys.length);
+          index.add(hash, keys.length);
           model.set(key, { hash, number: keys.length });
           keys.push(key);
         } else if (action === 'remove') {
-          slots.remove(hash, there.number);
+          index.remove(hash, there.number);
           model.delete(key);
         } else if (action === 'replace') {
-          slots.replace(hash, there.number, keys.length);
+          index.replace(hash, there.number, keys.length);
           model.set(key, { hash, number: keys.length });
           keys.push(key);
         }
