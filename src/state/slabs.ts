@@ -68,7 +68,8 @@ export class Slabs {
   /** What was read from the file last, and its place; null: nothing. */
   private scratch = Buffer.alloc(READ_BYTES);
   private inScratch: Place | null = null;
-  private cannotWrite = false;
+  /** Slabs that could not be written. */
+  private readonly unwritten = new Set<number>();
   /** Memory of a slab that was written, for the next one. */
   private spare: Buffer | null = null;
 
@@ -187,7 +188,7 @@ export class Slabs {
     const slab = this.slabs[index];
     if (slab === undefined || index === this.current) return;
     if (slab.live >= slab.used * LEAST_LIVE[slab.memory === null ? 'file' : 'memory']) {
-      this.spill(slab);
+      this.spill(index, slab);
       return;
     }
     const memory = this.whole(slab);
@@ -216,7 +217,7 @@ export class Slabs {
   }
 
   /** Writes a slab to the file, and gives up its memory. A slab that cannot be written stays in memory. */
-  private spill(slab: Slab): void {
+  private spill(index: number, slab: Slab): void {
     const { fd, onWriteError } = this.options;
     if (fd === null || slab.memory === null) return;
     try {
@@ -225,11 +226,12 @@ export class Slabs {
         done += writeSync(fd, slab.memory, done, slab.used - done, slab.slot * this.slabBytes + done);
       if (slab.length === this.slabBytes) this.spare = slab.memory;
       slab.memory = null;
-      if (this.cannotWrite) onWriteError?.(null);
-      this.cannotWrite = false;
+      if (this.unwritten.size > 0) onWriteError?.(null);
+      this.suspects.push(...this.unwritten);
+      this.unwritten.clear();
     } catch (error) {
-      if (!this.cannotWrite) onWriteError?.(error as Error);
-      this.cannotWrite = true;
+      if (this.unwritten.size === 0) onWriteError?.(error as Error);
+      this.unwritten.add(index);
     }
   }
 

@@ -1,8 +1,17 @@
-import { existsSync, readdirSync, readlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import type { CliProcess } from '../../support/cli';
 import { cliPublisher } from '../../support/cli-publisher';
 import { groupBy } from '../../support/log-records';
+import { fillDisk, hasSmallDisks, onSmallDisk } from '../../support/small-disk';
 import { until } from '../../support/until';
 
 /** The file in which a publisher keeps images. */
@@ -69,6 +78,26 @@ const named = async (name: string) =>
     ]);
     expect(changes.filter(({ value }) => value!.op !== 'r')).toHaveLength(2);
   });
+});
+
+(hasSmallDisks ? it : it.skip)('on a full disk, images stay in memory until there is room', async () => {
+  const ids = fillApi();
+  mkdirSync(state());
+  const env = publisher.publishing();
+  const under = onSmallDisk(state(), 16, fillDisk);
+  const running = publisher.start(['run', '--state-dir', state()], env, under);
+  await running.sees(/cannot be written to the file: ENOSPC/, 'stderr');
+  await running.sees(/ipos: (first )?snapshot complete/, 'stderr');
+  change(ids[0]!, 'Changed');
+  await until(async () => (await named('Changed')).length > 0);
+
+  rmSync(path.join(`/proc/${running.pid}/root`, state(), 'filling'));
+  for (const id of ids) change(id, 'Changed, too');
+  await running.sees(/Images of feed ipos go into the file again/, 'stderr');
+  await until(async () => (await named('Changed, too')).length === ids.length);
+  expect(running.stderr().match(/cannot be written to the file/g)).toHaveLength(1);
+  running.signal('SIGTERM');
+  expect((await running.ended()).code).toBe(0);
 });
 
 it('without a folder that can be written, images stay in memory, and run and doctor say so', async () => {
