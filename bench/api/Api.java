@@ -12,6 +12,7 @@ import java.time.ZoneOffset;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -53,7 +54,10 @@ final class Store {
   private static final int SAME_SECOND = 3;
   private static final int FIRST_SECOND = 1_700_000_000;
 
-  /** As they were at the start, CHUNK of them in a buffer, a comma after each. */
+  /** So many fit into memory. More are rendered when they are asked for. */
+  private static final int MOST_RENDERED = 2_000_000;
+
+  /** As they were at the start, CHUNK of them in a buffer, a comma after each; null: they are rendered when they are asked for. */
   private final ByteBuffer[] chunks;
   /** By number: where the record begins in its chunk, and where the next one does. */
   private final int[] starts;
@@ -68,10 +72,10 @@ final class Store {
   private long bytes = 0;
 
   Store(int count) {
-    chunks = new ByteBuffer[(count + CHUNK - 1) / CHUNK];
-    starts = new int[count];
-    ends = new int[count];
-    latest = new ByteBuffer[count];
+    chunks = count > MOST_RENDERED ? null : new ByteBuffer[(count + CHUNK - 1) / CHUNK];
+    starts = new int[chunks == null ? 0 : count];
+    ends = new int[chunks == null ? 0 : count];
+    latest = new ByteBuffer[chunks == null ? 0 : count];
     updated = new int[count];
     revisions = new int[count];
     order = new int[count];
@@ -85,10 +89,11 @@ final class Store {
       if (!isClustered && (number % SAME_SECOND == 0 || number == clusterStart || number == clusterStart + cluster)) second++;
       updated[number] = second;
       order[number] = number;
+      if (chunks == null && number >= CHUNK) continue;
       int place = number % CHUNK;
       rendered[place] = ipo.render(number, 0, second);
       bytes += rendered[place].length;
-      if (place == CHUNK - 1 || number == count - 1) fillChunk(number / CHUNK, rendered, place + 1);
+      if (chunks != null && (place == CHUNK - 1 || number == count - 1)) fillChunk(number / CHUNK, rendered, place + 1);
     }
   }
 
@@ -105,7 +110,7 @@ final class Store {
   }
 
   long averageBytes() {
-    return bytes / Math.max(1, order.length);
+    return bytes / Math.max(1, chunks == null ? CHUNK : order.length);
   }
 
   /** @return the records of a page, one after the other with a comma between; records and whether the newest is among them */
@@ -116,7 +121,9 @@ final class Store {
     for (int i = (int) from; i < to; ) {
       int number = order[i];
       int next = i + 1;
-      if (latest[number] != null) {
+      if (chunks == null) {
+        slices.add(ByteBuffer.wrap(with(',', ipo.render(number, revisions[number], updated[number]))));
+      } else if (latest[number] != null) {
         slices.add(latest[number].duplicate());
       } else {
         while (next < to && follows(order[next], order[next - 1])) next++;
@@ -129,6 +136,12 @@ final class Store {
       last.limit(last.limit() - 1);
     }
     return new Page(slices, to - (int) from, to > from && to == order.length);
+  }
+
+  private static byte[] with(char end, byte[] form) {
+    byte[] longer = Arrays.copyOf(form, form.length + 1);
+    longer[form.length] = (byte) end;
+    return longer;
   }
 
   private boolean follows(int number, int before) {
@@ -157,7 +170,7 @@ final class Store {
       isTouched[number] = true;
       updated[number] = now;
       byte[] form = ipo.render(number, ++revisions[number], now);
-      latest[number] = ByteBuffer.allocateDirect(form.length + 1).put(form).put((byte) ',').flip();
+      if (chunks != null) latest[number] = ByteBuffer.allocateDirect(form.length + 1).put(form).put((byte) ',').flip();
       ids.append(i == 0 ? "" : ",").append('"').append(Ipo.id(number)).append('"');
     }
     int[] moving = new int[order.length];

@@ -56,7 +56,7 @@ export async function startApi({ records }: { readonly records: number }): Promi
   const java = await findJava();
   const folder = mkdtempSync(path.join(tmpdir(), 'highwater-bench-api-'));
   // The records lie outside the heap; arrays of numbers and references to them within.
-  const direct = Math.ceil((records * 2_000) / 2 ** 20) + 64;
+  const direct = Math.ceil((Math.min(records, 2_000_000) * 2_000) / 2 ** 20) + 64;
   const heap = Math.ceil((records * 64) / 2 ** 20) + 192;
   const server = startProcess({
     command: java,

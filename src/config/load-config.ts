@@ -48,6 +48,8 @@ export interface Config {
   readonly deliveries: readonly Delivery[];
   /** Absolute path of the folder of the embedded log, which is used if there is no Kafka. */
   readonly dataDir: string;
+  /** Absolute path of the folder for files of images. */
+  readonly stateDir: string;
   /** Limits of the embedded log. */
   readonly retention: RetentionLimits;
   /** Null if no brokers are set. */
@@ -164,6 +166,7 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
     feeds,
     deliveries,
     dataDir: resolve(cwd, values.dataDir),
+    stateDir: resolve(cwd, values.stateDir ?? values.dataDir),
     retention: { ageMs: values.retentionAge, bytes: values.retentionSize },
     kafka,
     schemaRegistry,

@@ -78,6 +78,11 @@ const table = {
     default: './data',
     doc: 'Folder of the embedded log; relative to the working directory.',
   },
+  stateDir: {
+    value: 'folder',
+    schema: text('the path of a folder'),
+    doc: 'Folder for the files of images, also with Kafka. The files end with the process. If it cannot be written, images take [memory](sizing.md#memory). Default: `dataDir`.',
+  },
   retentionAge: {
     value: 'age',
     schema: age(),

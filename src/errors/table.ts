@@ -331,10 +331,16 @@ const feedState = {
   },
   STATE_TOO_LARGE: {
     ...parks,
-    what: 'The feed has more records than the memory of its state can hold. The limit is about 15 GB of images, or 15,000 images of more than 256 KB each.',
+    what: 'The feed has more records than the memory of its state can hold. The limit is about 128 GB of images, or 130,000 images of more than 256 KB each.',
     now: 'Nothing more of the feed is published. The published records stay, and the state is whole.',
     remedy:
       'Divide the feed: define two feeds whose `query` each selects a part of the records. Large members that nobody needs can be left out by the API.',
+  },
+  STATE_FILE_DAMAGED: {
+    ...passes,
+    what: 'The file of images gives other bytes than were written, or cannot be read. The disk is damaged, or another program wrote into the file.',
+    now: 'Nothing wrong is published. The feed is acquired again, and its state is read back from the log into a new file.',
+    remedy: 'If it comes again, check the disk, or name a folder on another disk in HIGHWATER_STATE_DIR.',
   },
   LOG_TOPIC_MISMATCH: {
     ...parks,

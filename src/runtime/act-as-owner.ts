@@ -24,7 +24,7 @@ export async function actAsOwner(
   request: Request,
   signal: AbortSignal,
 ): Promise<void> {
-  const { api, appId, partitions, topicPrefix } = config;
+  const { api, appId, partitions, stateDir, topicPrefix } = config;
   const clients = createApiClients(api, { logger: deps.logger });
   const source = clients.of(feed.name);
   const topics = feedTopics(feed, topicPrefix, partitions);
@@ -32,14 +32,14 @@ export async function actAsOwner(
   try {
     const scope = scopeFingerprint(feed, api.access.get(feed.name)!.baseUrl);
     const grant = await membership.grant(feed.name, signal);
-    const owned = await acquireFeed(feed, { ...deps, source, topics, scope, appId }, signal, grant);
+    const owned = await acquireFeed(feed, { ...deps, source, topics, scope, appId, stateDir }, signal, grant);
     try {
       const { command } = request;
       const isQuiet = command.name === 'reconcile' && command.dryRun;
       await carryOut(feed, owned, request, signal, turnsAlone(feed, owned, isQuiet, signal));
     } finally {
       // Whoever comes next fences this owner anyway.
-      await owned.session.release().catch(() => undefined);
+      await owned.release().catch(() => undefined);
     }
   } finally {
     await membership.leave();

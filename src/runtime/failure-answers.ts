@@ -27,6 +27,7 @@ const losesFeed: readonly ErrorCode[] = [
   'LOG_TOPIC_LOST',
   'LOG_CLOSED',
   'KAFKA_FORBIDDEN',
+  'STATE_FILE_DAMAGED',
 ];
 
 /** Errors that pass by themselves are over by then. A limit that was lowered still applies. */

@@ -105,8 +105,8 @@ async function takeOver(feed: Feed, deps: FeedTenureDeps, { grant, over }: Held)
  * An error while releasing must not hide the reason for it, nor end the other feeds. The next owner fences this one anyway.
  * @throws HighwaterError LOG_GONE: the committed records are not in their place
  */
-async function letGo({ session, deps }: OwnedFeed): Promise<void> {
-  await session.release().catch((error: unknown) => {
+async function letGo({ release, deps }: OwnedFeed): Promise<void> {
+  await release().catch((error: unknown) => {
     if (error instanceof HighwaterError && error.code === 'LOG_GONE') throw error;
     deps.logger.debug('the feed could not be released', { feed: deps.topics.feed, error });
   });

@@ -12,7 +12,7 @@ import { createDecoder } from '../pipeline/records/decode';
 import { createDrift, type Drift } from '../pipeline/records/drift';
 import { Encoder } from '../pipeline/transaction/encode';
 import { type Source, sourceReading } from '../source/source';
-import { feedState } from '../state/feed-state';
+import { feedState, type RestoredState } from '../state/feed-state';
 import { type RestoreDeps, restore } from '../state/restore';
 import { createRowReader } from '../transcoder/transcoder';
 
@@ -31,6 +31,8 @@ export interface OwnedFeedDeps {
   readonly onTouch?: () => void;
   readonly onOtherChanges?: NonNullable<PollDeps['onOtherChanges']>;
   readonly onRestore?: RestoreDeps['onRestore'];
+  /** As `RestoreDeps.stateDir`. */
+  readonly stateDir: string | null;
   /** Drift of the feed in this process, over all its ownerships; if left out, only over this ownership. */
   readonly drift?: Drift;
 }
@@ -39,6 +41,8 @@ export interface OwnedFeedDeps {
 export interface OwnedFeed {
   readonly session: FeedSession;
   readonly deps: PollDeps;
+  /** Lets others have the feed, and gives up its state. May be called again. */
+  release(): Promise<void>;
 }
 
 /**
@@ -53,22 +57,31 @@ export async function acquireFeed(
   signal: AbortSignal,
   grant?: Grant,
 ): Promise<OwnedFeed> {
-  const { topics, registry, scope } = deps;
+  const { topics, registry, scope, stateDir, logger } = deps;
   const prepared = registry.isPartOfLog ? null : await createFeedCodec(feed, topics, registry);
   const session = await deps.log.acquire(topics, signal, grant);
+  let restored: RestoredState | null = null;
   try {
     const own = prepared ?? (await createFeedCodec(feed, topics, registry));
     const told = deps.onRestore === undefined ? {} : { onRestore: deps.onRestore };
-    const restored = await restore(feed, { session, topics, codec: own, registry, scope, ...told }, signal);
-    const codec = await codecForImages(feed, topics, registry, own, restored.images.values(), deps.logger);
+    restored = await restore(
+      feed,
+      { session, topics, codec: own, registry, scope, stateDir, logger, ...told },
+      signal,
+    );
+    const codec = await codecForImages(feed, topics, registry, own, restored.writers, deps.logger);
     const { record } = codec.schemas;
     const images = createImages(feed, record, codec.image);
     const state = await feedState(feed, images, restored);
+    const release = async (): Promise<void> => {
+      await session.release().finally(state.close);
+    };
     const decode = createDecoder(feed, recordShape(record));
     const readRows = createRowReader(feed, record, codec.image);
     const patientSource = deps.patientSource ?? deps.source;
     return {
       session,
+      release,
       deps: {
         ...deps,
         feed,
@@ -86,6 +99,7 @@ export async function acquireFeed(
     };
   } catch (error) {
     // The first error has the reason.
+    restored?.images.close();
     await session.release().catch(() => {});
     throw error;
   }

@@ -89,6 +89,7 @@ export async function runWorker(
           scope: scopeFingerprint(feed, api.access.get(feed.name)!.baseUrl),
           appId,
           instance,
+          stateDir: config.stateDir,
           drift: createDrift(feed, logger),
           inbox: commands?.inboxOf(feed.name) ?? createInbox(),
         };

@@ -1,7 +1,7 @@
 import { inSlices } from '../async/slices';
 import type { FeedDefinition, LatestInGroupTransition } from '../feeds/definition';
 import type { VendorRecord } from '../types';
-import { GroupIndex, moveRecord } from './group-index';
+import { GroupIndex } from './group-index';
 import { type ImageStore, stateTooLarge } from './image-store';
 import {
   type ImageDecoder,
@@ -25,19 +25,34 @@ export interface FeedState extends Pick<StateView, 'offset' | 'image' | 'seenAt'
   readonly imageBytes: number;
   /** Rows that are kept because they could not be published. */
   readonly deadLetterCount: number;
-  ids(): IterableIterator<string>;
-  /** As `ImageStore.numbered`. */
-  numbered: ImageStore['numbered'];
-  /** The API has not shown the record since the feed's scope changed, and may never show it again. */
-  isOutOfScope(id: string): boolean;
+  readonly records: Records;
   /** @throws HighwaterError STATE_TOO_LARGE */
   begin(): PendingState;
+  /** Gives up the images. */
+  close(): void;
 }
+
+/** The records that have a committed image, by number. The methods are those of `ImageStore`. */
+export type Records = Pick<
+  ImageStore,
+  | 'find'
+  | 'forgetShown'
+  | 'idOf'
+  | 'imageOf'
+  | 'isOutOfScope'
+  | 'isShown'
+  | 'numbers'
+  | 'seenAt'
+  | 'show'
+  | 'stored'
+>;
 
 /** The state as the log has it. */
 export interface RestoredState {
   readonly offset: SourceOffset;
   readonly images: ImageStore;
+  /** Ids of the schemas that wrote the images. */
+  readonly writers: ReadonlySet<number>;
   readonly deadLetters: Set<string>;
   /** Live images in each partition of the current topic. */
   readonly partitionCounts: readonly number[];
@@ -53,17 +68,22 @@ export async function feedState(
   let storedOffset = offset;
   const counts = [...restored.partitionCounts];
 
-  const lookup = (id: string): VendorRecord | null => {
-    const wire = images.get(id);
-    return wire === undefined ? null : decoder.decode(wire);
+  /** Asked for several times in a row: as the newest of its group, and for its rank. */
+  let last: { readonly number: number; readonly record: VendorRecord } | null = null;
+  const records = {
+    find: images.find,
+    idOf: images.idOf,
+    record(number: number): VendorRecord {
+      if (last?.number !== number) last = { number, record: decoder.decode(images.imageOf(number)) };
+      return last.record;
+    },
   };
   const groups = feed.transitions
     .filter((transition): transition is LatestInGroupTransition => transition.kind === 'latest-in-group')
-    .map((transition) => new GroupIndex(transition));
+    .map((transition) => new GroupIndex(transition, records));
   if (groups.length > 0) {
-    await inSlices(images.ids(), (id) => {
-      const record = lookup(id);
-      for (const group of groups) moveRecord(group, null, record, lookup);
+    await inSlices(images.stored(), (number) => {
+      for (const group of groups) group.add(number);
     });
   }
 
@@ -84,29 +104,41 @@ export async function feedState(
       return deadLetters.size;
     },
     groups,
-    ids: images.ids,
-    numbered: images.numbered,
+    records: images,
+    close: images.close,
     image: images.get,
-    hasImage: images.has,
-    seenAt: images.seenAt,
+    record(id) {
+      const number = images.find(id);
+      return number === -1 ? null : records.record(number);
+    },
+    hasImage: (id) => images.find(id) !== -1,
+    isSame: images.isSame,
+    seenAt(id) {
+      const number = images.find(id);
+      return number === -1 ? null : images.seenAt(number);
+    },
     see: images.see,
     hasDeadLetter: (sha256) => deadLetters.has(sha256),
-    isUnshown: (id) => images.seqOf(id) <= offset.snapshot_seq,
-    isOutOfScope: (id) => images.seqOf(id) <= offset.scope_seq,
+    isUnshown: images.isUnshown,
     counts: () => ({ recordCount: images.size, partitionCounts: counts }),
     take(changes) {
-      const seq = changes.offset.seq ?? offset.seq;
+      for (const [i, group] of groups.entries()) group.detach(changes.groups[i]!);
+      last = null;
       for (const [id, wire] of changes.images) {
         if (wire === null) images.delete(id);
-        else images.set(id, wire, seq);
+        else images.set(id, wire);
       }
+      for (const [i, group] of groups.entries()) group.attach(changes.groups[i]!);
       for (const [id, updated] of changes.seen) images.see(id, updated);
       for (const [partition, more] of changes.growth.entries()) counts[partition]! += more;
       for (const [sha256, isKept] of changes.deadLetters) {
         if (isKept) deadLetters.add(sha256);
         else deadLetters.delete(sha256);
       }
+      const { snapshot_seq } = offset;
       offset = { ...offset, ...changes.offset };
+      // A snapshot begins at the last change, or with the feed.
+      if (offset.snapshot_seq !== snapshot_seq) images.setAges({ isUnshown: offset.snapshot_seq > 0 });
       // Only a transaction changes its number or the incarnation.
       const { commit, incarnation } = storedOffset;
       if (offset.commit !== commit || offset.incarnation !== incarnation) storedOffset = offset;

@@ -1,85 +1,221 @@
 import { valueAt } from '../avro/path';
 import type { LatestInGroupTransition } from '../feeds/definition';
 import type { VendorRecord } from '../types';
+import { Column } from './column';
+import { HashIndex, hashOf } from './hash-index';
+
+/** The members of each group of a latest-in-group transition, and which of them is the newest. */
+export interface Groups {
+  readonly transition: LatestInGroupTransition;
+  /** Its id; null if the group has no members. */
+  newest(group: string): string | null;
+  /** Ids, in no order. */
+  members(group: string): Iterable<string>;
+}
+
+/** What a transaction changes in a group. */
+interface GroupChanges {
+  readonly joined: Set<string>;
+  readonly left: Set<string>;
+  newest: string | null;
+}
+
+/** Group → its changes. */
+export type ChangedGroups = ReadonlyMap<string, GroupChanges>;
+
+/** The records as they are committed, by number. */
+export interface NumberedRecords {
+  find(id: string): number;
+  idOf(number: number): string;
+  record(number: number): VendorRecord;
+}
 
 /**
- * The members of each group of a latest-in-group transition, by record id, the newest first. It is derived from the images only,
- * so it is the same after a restart. It holds ids, and looks the images up when it has to rank them.
+ * The groups as they are committed. They are derived from the images only, so they are the same after a restart. Each group is a chain of
+ * numbers, the newest record first, outside the heap: lists of ids would be a third of the memory of the images.
  */
-export class GroupIndex {
-  private readonly groups = new Map<string, readonly string[]>();
+export class GroupIndex implements Groups {
+  /** Number of a record → number of the next one in its group, plus one; 0: it is the last. */
+  private readonly next = new Column(Uint32Array);
+  private readonly heads = new HashIndex();
 
-  /** @param base the index below, if this one holds the changes to it that are not committed yet */
   constructor(
     readonly transition: LatestInGroupTransition,
-    private readonly base: GroupIndex | null = null,
+    private readonly records: NumberedRecords,
   ) {}
 
-  /** Ids of a group, the newest first, the rest in no order; empty for an unknown group. */
-  members(group: string): readonly string[] {
-    return this.groups.get(group) ?? this.base?.members(group) ?? [];
+  newest(group: string): string | null {
+    const head = this.head(group);
+    return head === -1 ? null : this.records.idOf(head);
   }
 
-  set(group: string, members: readonly string[]): void {
-    if (members.length === 0 && this.base === null) this.groups.delete(group);
-    else this.groups.set(group, members);
+  *members(group: string): IterableIterator<string> {
+    for (const number of this.chain(this.head(group))) yield this.records.idOf(number);
   }
 
-  /** Moves the changes to the index below. */
-  settle(): void {
-    for (const [group, members] of this.groups) this.base!.set(group, members);
-    this.groups.clear();
+  /** Adds a record that is in the log. */
+  add(number: number): void {
+    const record = this.records.record(number);
+    const group = groupOf(this.transition, record);
+    if (group === null) return;
+    const head = this.head(group);
+    const isNewest = head === -1 || compareRank(this.transition, record, this.records.record(head)) > 0;
+    if (isNewest) this.moveHead(group, head, number);
+    else this.insertBehind(head, number);
+  }
+
+  /** Takes records out of their groups. Call it before the images change: a group is known by the image of its first record. */
+  detach(changes: ChangedGroups): void {
+    for (const [group, { left }] of changes) {
+      if (left.size === 0) continue;
+      const head = this.head(group);
+      const gone = new Set(Array.from(left, (id) => this.records.find(id)));
+      const kept = [...this.chain(head)].filter((number) => !gone.has(number));
+      kept.forEach((number, i) => {
+        this.next.set(number, (kept[i + 1] ?? -1) + 1);
+      });
+      if (kept.length === 0) this.heads.remove(hashOf(group), head);
+      else if (kept[0] !== head) this.heads.replace(hashOf(group), head, kept[0]!);
+    }
+  }
+
+  /** Puts records into their groups. Call it after the images have changed. */
+  attach(changes: ChangedGroups): void {
+    for (const [group, { joined, newest }] of changes) {
+      if (newest === null) continue;
+      const head = this.head(group);
+      const first = this.records.find(newest);
+      if (first !== head) {
+        if (!joined.has(newest)) this.unchain(head, first);
+        this.moveHead(group, head, first);
+      }
+      for (const id of joined) if (id !== newest) this.insertBehind(first, this.records.find(id));
+    }
+  }
+
+  private head(group: string): number {
+    const isOf = (number: number) => groupOf(this.transition, this.records.record(number)) === group;
+    return this.heads.find(hashOf(group), isOf);
+  }
+
+  private *chain(head: number): IterableIterator<number> {
+    for (let number = head; number !== -1; number = this.next.get(number) - 1) yield number;
+  }
+
+  private moveHead(group: string, before: number, number: number): void {
+    this.next.set(number, before + 1);
+    if (before === -1) this.heads.add(hashOf(group), number);
+    else this.heads.replace(hashOf(group), before, number);
+  }
+
+  private insertBehind(head: number, number: number): void {
+    this.next.set(number, this.next.get(head));
+    this.next.set(head, number + 1);
+  }
+
+  private unchain(head: number, number: number): void {
+    for (const before of this.chain(head))
+      if (this.next.get(before) === number + 1) {
+        this.next.set(before, this.next.get(number));
+        return;
+      }
   }
 }
+
+/** Changes of groups that are not committed yet, over the groups of the layer below. */
+export class PendingGroups implements Groups {
+  private changes = new Map<string, GroupChanges>();
+  readonly transition: LatestInGroupTransition;
+
+  constructor(private readonly base: Groups) {
+    this.transition = base.transition;
+  }
+
+  newest(group: string): string | null {
+    const changes = this.changes.get(group);
+    return changes === undefined ? this.base.newest(group) : changes.newest;
+  }
+
+  *members(group: string): IterableIterator<string> {
+    const { joined, left } = this.changes.get(group) ?? NOTHING;
+    for (const id of this.base.members(group)) if (!left.has(id)) yield id;
+    yield* joined;
+  }
+
+  /**
+   * Moves a record out of the group of `before` and into the group of `after`.
+   * @param lookup gives the images as they are after the move
+   */
+  move(before: VendorRecord | null, after: VendorRecord | null, lookup: Lookup): void {
+    const { transition } = this;
+    const from = groupOf(transition, before);
+    const to = groupOf(transition, after);
+    const keepsRank =
+      before !== null && after !== null && from === to && compareRank(transition, after, before) >= 0;
+    // A newest record that only became newer stays the newest. The others have no order.
+    if (keepsRank && from !== null && this.newest(from) === after.id) return;
+    if (from !== null && before !== null) this.leave(from, before.id, lookup);
+    if (to !== null && after !== null) this.join(to, after, lookup);
+  }
+
+  /** Takes over the changes of the layer above. */
+  take(changes: ChangedGroups): void {
+    for (const [group, { joined, left, newest }] of changes) {
+      const own = this.changesOf(group);
+      for (const id of left) if (!own.joined.delete(id)) own.left.add(id);
+      for (const id of joined) if (!own.left.delete(id)) own.joined.add(id);
+      own.newest = newest;
+    }
+  }
+
+  /** The changes, which then belong to the layer below. */
+  settled(): ChangedGroups {
+    const { changes } = this;
+    this.changes = new Map();
+    return changes;
+  }
+
+  private changesOf(group: string): GroupChanges {
+    let changes = this.changes.get(group);
+    if (changes === undefined) {
+      changes = { joined: new Set(), left: new Set(), newest: this.base.newest(group) };
+      this.changes.set(group, changes);
+    }
+    return changes;
+  }
+
+  private leave(group: string, id: string, lookup: Lookup): void {
+    const changes = this.changesOf(group);
+    if (!changes.joined.delete(id)) changes.left.add(id);
+    if (changes.newest === id) changes.newest = this.newestOf(this.members(group), lookup);
+  }
+
+  private join(group: string, record: VendorRecord, lookup: Lookup): void {
+    const changes = this.changesOf(group);
+    if (!changes.left.delete(record.id)) changes.joined.add(record.id);
+    const newest = changes.newest === null ? null : lookup(changes.newest);
+    if (newest === null || compareRank(this.transition, record, newest) > 0) changes.newest = record.id;
+  }
+
+  private newestOf(ids: Iterable<string>, lookup: Lookup): string | null {
+    let newest: VendorRecord | null = null;
+    for (const id of ids) {
+      const record = lookup(id);
+      if (record !== null && (newest === null || compareRank(this.transition, record, newest) > 0))
+        newest = record;
+    }
+    return newest === null ? null : newest.id;
+  }
+}
+
+type Lookup = (id: string) => VendorRecord | null;
+
+const NOTHING = { joined: new Set<string>(), left: new Set<string>() };
 
 /** `AAPL|57f8…`; null if a part is missing, since the record then belongs to no group. */
 export function groupOf(transition: LatestInGroupTransition, record: VendorRecord | null): string | null {
   const parts = transition.group.map((path) => valueAt(record?.values ?? null, path));
   return parts.every((part) => part !== null && part !== '') ? parts.join('|') : null;
-}
-
-/**
- * Moves a record out of the group of `before` and into the group of `after`.
- * @param lookup gives the images as they are after the move
- */
-export function moveRecord(
-  index: GroupIndex,
-  before: VendorRecord | null,
-  after: VendorRecord | null,
-  lookup: (id: string) => VendorRecord | null,
-): void {
-  const { transition } = index;
-  const from = groupOf(transition, before);
-  const to = groupOf(transition, after);
-  const keepsRank =
-    before !== null && after !== null && from === to && compareRank(transition, after, before) >= 0;
-  // A newest record that only became newer stays the newest. The other places have no order.
-  if (keepsRank && from !== null && index.members(from)[0] === after.id) return;
-
-  if (from !== null && before !== null) {
-    const members = index.members(from);
-    const rest = members.filter((id) => id !== before.id);
-    index.set(from, members[0] === before.id ? newestFirst(transition, rest, lookup) : rest);
-  }
-  if (to !== null && after !== null) {
-    const members = index.members(to);
-    const newest = members[0] === undefined ? null : lookup(members[0]);
-    const isNewest = newest === null || compareRank(transition, after, newest) > 0;
-    index.set(to, isNewest ? [after.id, ...members] : [...members, after.id]);
-  }
-}
-
-function newestFirst(
-  transition: LatestInGroupTransition,
-  ids: readonly string[],
-  lookup: (id: string) => VendorRecord | null,
-): readonly string[] {
-  let newest: VendorRecord | null = null;
-  for (const id of ids) {
-    const record = lookup(id);
-    if (record !== null && (newest === null || compareRank(transition, record, newest) > 0)) newest = record;
-  }
-  return newest === null ? ids : [newest.id, ...ids.filter((id) => id !== newest.id)];
 }
 
 /** Positive when a is newer than b. A missing value is older than any other; ids break ties. */

@@ -1,274 +1,232 @@
+import { hash } from 'node:crypto';
+import { closeSync } from 'node:fs';
 import { HighwaterError } from '../errors';
-import { idIndex } from './id-index';
+import { Column } from './column';
+import { HashIndex, hashOf } from './hash-index';
+import { type SlabOptions, Slabs } from './slabs';
 
 /**
- * The image of each record of a feed, by id. Ids and images lie side by side in slabs outside the heap. A text and a buffer for each
- * record would take twice the memory, and the garbage collector would have to visit them all.
+ * The image of each record of a feed, by id. Memory holds about 30 bytes of each record: hashes of id and image, the place of the image, and
+ * what the API has shown. Ids and images lie in slabs, which are in a file if there is one.
+ *
+ * A record has a number as long as it is there. Methods that take a number need that of a record.
+ * @throws HighwaterError STATE_FILE_DAMAGED from each method that reads an id or an image
  */
 export interface ImageStore {
   readonly size: number;
   /** Total size of all images. */
   readonly bytes: number;
-  has(id: string): boolean;
-  /** The bytes never change, even if the image does. They keep their slab in memory. */
+  /** Total size of all slabs: at most a third more than ids and images, or with a file twice as much, and a slab or two. */
+  readonly slabBytes: number;
+  /** @returns -1: there is no such record */
+  find(id: string): number;
+  /** A copy of the image. */
   get(id: string): Buffer | undefined;
   /**
-   * Copies the image. From then on `seenAt` of the record is unknown.
-   * @param seq of the change that wrote it, or a later one of the same transaction
+   * Whether the record has this image, by a hash of 44 bits of the id and one of 64 bits of the image, so that nothing is read.
+   */
+  isSame(id: string, image: Buffer): boolean;
+  /**
+   * Copies the image. From then on `seenAt` of the record is unknown, and the record is shown.
+   * @param age what the record is of, if the image is not new
    * @throws HighwaterError STATE_TOO_LARGE; the store is as it was
    */
-  set(id: string, image: Buffer, seq: number): void;
+  set(id: string, image: Buffer, age?: ImageAge): void;
   delete(id: string): void;
-  /** Infinity if there is no image. */
-  seqOf(id: string): number;
+  idOf(number: number): string;
+  /** A copy of the image. */
+  imageOf(number: number): Buffer;
   /** The API shows the record at this second. If it was shown at a later second before, neither answer is believed. */
   see(id: string, updated: number): void;
   /** Unix seconds; null if unknown. */
-  seenAt(id: string): number | null;
-  /** Records may come and go during the iteration: an id that exists from beginning to end comes once. */
-  ids(): IterableIterator<string>;
-  /** Ids with their numbers, from a number on. An id keeps its number as long as it is there. */
-  numbered(from: number): IterableIterator<readonly [number: number, id: string]>;
-  values(): IterableIterator<Buffer>;
+  seenAt(number: number): number | null;
+  /** Notes that the API has shown the record. */
+  show(id: string): void;
+  /** Whether the API has shown the record since `forgetShown`. */
+  isShown(number: number): boolean;
+  forgetShown(): void;
+  isUnshown(id: string): boolean;
+  isOutOfScope(number: number): boolean;
+  /** Sets the age of all images. */
+  setAges(age: ImageAge): void;
+  /** From a number on, in ascending order. A number that exists from beginning to end comes once, whatever else comes and goes. */
+  numbers(from?: number): IterableIterator<number>;
+  /** In the order in which images lie, which is the quickest to read. Nothing may come or go meanwhile. */
+  stored(): IterableIterator<number>;
   /** Whether only few slabs are left: a transaction's images still find a place, but no more should be begun. */
   readonly isNearlyFull: boolean;
-  /** Size of all slabs: at most a third more than ids and images, and a slab or two. */
-  readonly slabBytes: number;
+  /** Gives up the file. No other method works after it. May be called again. */
+  close(): void;
 }
 
-interface Slab {
-  readonly memory: Buffer;
-  used: number;
-  live: number;
+export interface ImageAge {
+  /** The image is from before the latest snapshot began. */
+  readonly isUnshown?: boolean;
+  /** The image is from before the feed's scope changed. */
+  readonly isOutOfScope?: boolean;
 }
 
-const SLAB_BYTES = 2 ** 20;
-/** A slab with a smaller live part is given up. So memory stays within a third of the images, and a change moves at most three others. */
-const LEAST_LIVE = 0.75;
-/** An image above this part of a slab gets its own slab. */
-const LARGE = 4;
-/**
- * An entry has, one after the other: length of the image, number of the id, length and width of the id, seq, the second at which
- * the API last showed the record (doubles; NaN if it is not known), the id, the image.
- */
-const NUMBER_AT = 4;
-const ID_LENGTH_AT = 8;
-const SEQ_AT = 12;
-const SEEN_AT = 20;
-const HEADER_BYTES = 28;
-/** Images begin at multiples of it. So a place is a number of 32 bits, up to 16 GB. */
-const ALIGNMENT = 4;
-/** V8 does not count the memory of the first slabs of a store. See `slabMemory`. */
-const UNCOUNTED_SLABS = 64;
-const PLACES_PER_SLAB = SLAB_BYTES / ALIGNMENT;
-/** No slab has so high a number. */
-const NOWHERE = 2 ** 32 - 1;
-/** Slabs of higher numbers would have the places of the first ones. */
-const MOST_SLABS = 2 ** 32 / PLACES_PER_SLAB - 1;
-/** Images that must be moved find a place in these. */
-const KEPT_FREE = 16;
-/** For the images of a transaction: 1 GB, or so many large ones. */
-const NEARLY_FULL = MOST_SLABS - 1024;
+/** For the images of a transaction: 1 GB, or so many large ones. Some are for images that must be moved. */
+const [NEARLY_FULL, FULL] = [1024, 16];
+/** Flags of a number. The bits above them are of another hash of the id. */
+const [TAKEN, SHOWN, UNSHOWN, OUT_OF_SCOPE, TAG_SHIFT] = [1, 2, 4, 8, 4];
+/** The smallest part of a second that is kept: 15 µs. */
+const FRACTIONS = 2 ** 16;
+/** Seed of that hash. */
+const TAG_SEED = 0x9747b28c;
 
-export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
-  const index = idIndex(hasId);
-  /** Number of an id → place of its entry. */
-  let places: Uint32Array = new Uint32Array(1024);
-  const slabs: (Slab | undefined)[] = [];
-  const vacant: number[] = [];
-  /** Slabs from which an image was removed. */
-  const suspects: number[] = [];
-  let current = -1;
+/** @param options default: no file, images stay in memory */
+export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
+  const index = new HashIndex();
+  /** Number → place of its entry. A vacant number → the next vacant one, plus one. */
+  const places = new Column(Uint32Array);
+  const flags = new Column(Uint16Array);
+  /** Number → half a hash of its image. */
+  const [lows, highs] = [new Column(Uint32Array), new Column(Uint32Array)];
+  /** Number → second at which the API last showed the record, plus one, and its fraction; 0: unknown. */
+  const [seconds, fractions] = [new Column(Uint32Array), new Column(Uint16Array)];
+  /** Numbers below it are taken or vacant. */
+  let used = 0;
+  let size = 0;
+  /** The vacant number, plus one, that was given up last; 0: there is none. */
+  let vacant = 0;
   let bytes = 0;
-  let allSlabBytes = 0;
-  let uncounted = 0;
+  let isClosed = false;
+  const slabs = new Slabs(
+    {
+      isAt: (number, place) => (flags.get(number) & TAKEN) !== 0 && places.get(number) === place,
+      moved: (number, place) => places.set(number, place),
+    },
+    options,
+  );
 
-  function hasId(number: number, id: string): boolean {
-    const place = places[number]!;
-    const { memory } = slabs[slabOf(place)]!;
-    const at = offsetOf(place);
-    const code = memory.readUInt32LE(at + ID_LENGTH_AT);
-    if (lengthIn(code) !== id.length) return false;
-    const begin = at + HEADER_BYTES;
-    if (isWideIn(code)) return memory.toString('utf16le', begin, begin + bytesIn(code)) === id;
-    for (let i = 0; i < id.length; i++) if (memory[begin + i] !== id.charCodeAt(i)) return false;
-    return true;
+  const find = (id: string): number => {
+    const tag = tagOf(id);
+    return index.find(hashOf(id), (number) => isOf(number, tag) && slabs.hasId(places.get(number), id));
+  };
+  const isOf = (number: number, tag: number): boolean => flags.get(number) >>> TAG_SHIFT === tag;
+
+  /** Like `find`, but reads the id only if another record has the same hashes: if only one has, an unknown id may be taken for it. */
+  function findKnown(id: string): number {
+    const tag = tagOf(id);
+    let first = -1;
+    const isSecond = (number: number) => {
+      if (!isOf(number, tag)) return false;
+      if (first !== -1) return true;
+      first = number;
+      return false;
+    };
+    return index.find(hashOf(id), isSecond) === -1 ? first : find(id);
   }
 
-  function idAt(place: number): string {
-    const { memory } = slabs[slabOf(place)]!;
-    const at = offsetOf(place);
-    const code = memory.readUInt32LE(at + ID_LENGTH_AT);
-    const begin = at + HEADER_BYTES;
-    return memory.toString(isWideIn(code) ? 'utf16le' : 'latin1', begin, begin + bytesIn(code));
+  function seenAt(number: number): number | null {
+    const second = seconds.get(number);
+    return second === 0 ? null : second - 1 + fractions.get(number) / FRACTIONS;
   }
 
-  function put(number: number, id: string, image: Buffer, seq: number): void {
-    const code = codeOf(id);
-    const { memory, at } = room(aligned(HEADER_BYTES + bytesIn(code) + image.length), number);
-    memory.writeUInt32LE(image.length, at);
-    memory.writeUInt32LE(number, at + NUMBER_AT);
-    memory.writeUInt32LE(code, at + ID_LENGTH_AT);
-    memory.writeDoubleLE(seq, at + SEQ_AT);
-    memory.writeDoubleLE(Number.NaN, at + SEEN_AT);
-    memory.write(id, at + HEADER_BYTES, isWideIn(code) ? 'utf16le' : 'latin1');
-    image.copy(memory, at + HEADER_BYTES + bytesIn(code));
+  /** A time that does not fit is unknown. */
+  function setSeen(number: number, second: number | null): void {
+    const whole = second === null ? -1 : Math.floor(second);
+    const fits = whole >= 0 && whole < 2 ** 32 - 1;
+    seconds.set(number, fits ? whole + 1 : 0);
+    fractions.set(number, fits ? Math.floor((second! - whole) * FRACTIONS) : 0);
   }
 
-  /** Makes room for the entry of an id. From now on its place is there. */
-  function room(needed: number, number: number): { readonly memory: Buffer; readonly at: number } {
-    const slabIndex = slabFor(needed);
-    const slab = slabs[slabIndex]!;
-    const at = slab.used;
-    slab.used += needed;
-    slab.live += needed;
-    places[number] = slabIndex * PLACES_PER_SLAB + at / ALIGNMENT;
-    return { memory: slab.memory, at };
+  function nextNumber(): number {
+    if (vacant === 0) return used++;
+    const number = vacant - 1;
+    vacant = places.get(number);
+    return number;
   }
 
-  function slabFor(needed: number): number {
-    if (needed > slabBytes / LARGE) return openSlab(needed);
-    const slab = slabs[current];
-    if (slab !== undefined && slab.used + needed <= slab.memory.length) return current;
-    if (slab !== undefined) suspects.push(current);
-    current = openSlab(slabBytes);
-    return current;
-  }
-
-  function openSlab(size: number): number {
-    const slabIndex = vacant.pop() ?? slabs.length;
-    slabs[slabIndex] = { memory: slabMemory(size), used: 0, live: 0 };
-    allSlabBytes += size;
-    return slabIndex;
-  }
-
-  /**
-   * Whenever buffers outside the heap have grown by 64 MB, V8 searches the whole heap for buffers that it can free. While a state grows,
-   * it can free no slab. V8 does not count memory that threads could share, so the first slabs are shared memory, though no thread
-   * shares them. Later slabs are counted: they replace slabs that were given up, or hold one large image, and with many slabs V8's
-   * searches free the buffers of answers earlier (a million records: 992 instead of 1,078 MiB).
-   */
-  function slabMemory(size: number): Buffer {
-    if (size !== slabBytes || uncounted === UNCOUNTED_SLABS) return Buffer.allocUnsafeSlow(size);
-    uncounted++;
-    return Buffer.from(new SharedArrayBuffer(size));
-  }
-
-  function numberAt(place: number, field: number): number {
-    return slabs[slabOf(place)]!.memory.readDoubleLE(offsetOf(place) + field);
-  }
-
-  function view(place: number): Buffer {
-    const { memory } = slabs[slabOf(place)]!;
-    const at = offsetOf(place);
-    const begin = at + HEADER_BYTES + bytesIn(memory.readUInt32LE(at + ID_LENGTH_AT));
-    return memory.subarray(begin, begin + memory.readUInt32LE(at));
-  }
-
-  /** Call it when `places` no longer has the place. */
-  function release(place: number): void {
-    const slab = slabs[slabOf(place)]!;
-    slab.live -= entryBytes(slab.memory, offsetOf(place));
-    bytes -= slab.memory.readUInt32LE(offsetOf(place));
-    suspects.push(slabOf(place));
-  }
-
-  /** Moves images, so `places` must be correct before. */
-  function tidyAll(): void {
-    for (let slab = suspects.pop(); slab !== undefined; slab = suspects.pop()) tidy(slab);
-  }
-
-  /**
-   * Gives up a slab from which too many images were removed, and moves the other images elsewhere. The memory is not overwritten,
-   * because images that were handed out may still be in use.
-   */
-  function tidy(slabIndex: number): void {
-    const slab = slabs[slabIndex];
-    if (slab === undefined || slabIndex === current || slab.live >= slab.used * LEAST_LIVE) return;
-    slabs[slabIndex] = undefined;
-    allSlabBytes -= slab.memory.length;
-    for (let at = 0; at < slab.used; ) {
-      const length = entryBytes(slab.memory, at);
-      const number = slab.memory.readUInt32LE(at + NUMBER_AT);
-      if (places[number] === slabIndex * PLACES_PER_SLAB + at / ALIGNMENT) {
-        const to = room(length, number);
-        slab.memory.copy(to.memory, to.at, at, at + length);
-      }
-      at += length;
-    }
-    // Last, because images in a new slab of this number would look like images that are still to be moved.
-    vacant.push(slabIndex);
-  }
-
-  const slabCount = (): number => slabs.length - vacant.length;
-
-  function placeOf(id: string): number | null {
-    const number = index.find(id);
-    return number === -1 ? null : places[number]!;
+  function has(number: number, flag: number): boolean {
+    return number !== -1 && (flags.get(number) & flag) !== 0;
   }
 
   return {
     get size() {
-      return index.size;
+      return size;
     },
     get bytes() {
       return bytes;
     },
     get slabBytes() {
-      return allSlabBytes;
-    },
-    has: (id) => index.find(id) !== -1,
-    get(id) {
-      const place = placeOf(id);
-      return place === null ? undefined : view(place);
+      return slabs.bytes;
     },
     get isNearlyFull() {
-      return slabCount() >= NEARLY_FULL;
+      return slabs.left <= NEARLY_FULL;
     },
-    set(id, image, seq) {
-      if (slabCount() >= MOST_SLABS - KEPT_FREE) throw stateTooLarge(`The feed has ${index.size} records.`);
-      const known = index.find(id);
-      const number = known === -1 ? index.add(id) : known;
-      if (number === places.length) places = enlarged(places);
-      const before = places[number]!;
-      put(number, id, image, seq);
+    find,
+    get(id) {
+      const number = find(id);
+      return number === -1 ? undefined : Buffer.from(slabs.entry(places.get(number)).image);
+    },
+    isSame(id, image) {
+      const [tag, low, high] = [tagOf(id), ...hashOfImage(image)];
+      const isIt = (number: number) =>
+        lows.get(number) === low && highs.get(number) === high && isOf(number, tag);
+      return index.find(hashOf(id), isIt) !== -1;
+    },
+    set(id, image, { isUnshown = false, isOutOfScope = false } = {}) {
+      if (slabs.left <= FULL) throw stateTooLarge(`The feed has ${size} records.`);
+      const known = find(id);
+      const number = known === -1 ? nextNumber() : known;
+      const before = places.get(number);
+      places.set(number, slabs.append(number, id, image));
+      const age = (isUnshown ? UNSHOWN : 0) | (isOutOfScope ? OUT_OF_SCOPE : 0);
+      flags.set(number, (tagOf(id) << TAG_SHIFT) | TAKEN | SHOWN | age);
+      const [low, high] = hashOfImage(image);
+      lows.set(number, low);
+      highs.set(number, high);
+      setSeen(number, null);
       bytes += image.length;
-      if (known !== -1) release(before);
-      tidyAll();
+      if (known === -1) {
+        index.add(hashOf(id), number);
+        size++;
+      } else {
+        bytes -= slabs.release(before);
+      }
+      slabs.tidy();
     },
     delete(id) {
-      const number = index.find(id);
+      const number = find(id);
       if (number === -1) return;
-      index.remove(id);
-      const place = places[number]!;
-      places[number] = NOWHERE;
-      release(place);
-      tidyAll();
+      index.remove(hashOf(id), number);
+      const place = places.get(number);
+      flags.set(number, 0);
+      places.set(number, vacant);
+      vacant = number + 1;
+      size--;
+      bytes -= slabs.release(place);
+      slabs.tidy();
     },
-    seqOf(id) {
-      const place = placeOf(id);
-      return place === null ? Number.POSITIVE_INFINITY : numberAt(place, SEQ_AT);
-    },
+    idOf: (number) => slabs.entry(places.get(number)).id,
+    imageOf: (number) => Buffer.from(slabs.entry(places.get(number)).image),
     see(id, updated) {
-      const place = placeOf(id);
-      if (place === null) return;
-      const seen = updated < numberAt(place, SEEN_AT) ? Number.NaN : updated;
-      slabs[slabOf(place)]!.memory.writeDoubleLE(seen, offsetOf(place) + SEEN_AT);
+      const number = findKnown(id);
+      if (number !== -1) setSeen(number, updated < (seenAt(number) ?? 0) ? null : updated);
     },
-    seenAt(id) {
-      const place = placeOf(id);
-      if (place === null) return null;
-      const seen = numberAt(place, SEEN_AT);
-      return Number.isNaN(seen) ? null : seen;
+    seenAt,
+    show(id) {
+      const number = findKnown(id);
+      if (number !== -1) flags.set(number, flags.get(number) | SHOWN);
     },
-    *ids() {
-      for (const number of index.numbers()) yield idAt(places[number]!);
+    isShown: (number) => has(number, SHOWN),
+    forgetShown: () => flags.update((flag) => flag & ~SHOWN),
+    isUnshown: (id) => has(findKnown(id), UNSHOWN),
+    isOutOfScope: (number) => has(number, OUT_OF_SCOPE),
+    setAges({ isUnshown, isOutOfScope }) {
+      const aged = (flag: number, which: number, isOn: boolean | undefined) =>
+        isOn === undefined ? flag : isOn ? flag | which : flag & ~which;
+      flags.update((flag) => aged(aged(flag, UNSHOWN, isUnshown), OUT_OF_SCOPE, isOutOfScope));
     },
-    *numbered(from) {
-      for (const number of index.numbers(from)) yield [number, idAt(places[number]!)] as const;
+    *numbers(from = 0) {
+      for (let number = from; number < used; number++) if (has(number, TAKEN)) yield number;
     },
-    *values() {
-      for (const number of index.numbers()) yield view(places[number]!);
+    stored: () => slabs.numbers(),
+    close() {
+      if (options.fd !== null && !isClosed) closeSync(options.fd);
+      isClosed = true;
     },
   };
 }
@@ -276,30 +234,19 @@ export function imageStore(slabBytes = SLAB_BYTES): ImageStore {
 export function stateTooLarge(records: string): HighwaterError {
   return new HighwaterError(
     'STATE_TOO_LARGE',
-    `${records} Their images take nearly all of the ${MOST_SLABS} pieces of memory that there can be.`,
+    `${records} Their images take nearly all of the pieces of memory that there can be.`,
   );
 }
 
-/** Size of an entry, up to the begin of the next entry. */
-function entryBytes(memory: Buffer, at: number): number {
-  return aligned(HEADER_BYTES + bytesIn(memory.readUInt32LE(at + ID_LENGTH_AT)) + memory.readUInt32LE(at));
+/** 12 bits of an id, other ones than `hashOf`. */
+function tagOf(id: string): number {
+  return hashOf(id, TAG_SEED) & 0xfff;
 }
 
-/** Length of an id in UTF-16 units, times two; plus one if it is kept as UTF-16, since one of them does not fit into a byte. */
-function codeOf(id: string): number {
-  for (let i = 0; i < id.length; i++) if (id.charCodeAt(i) > 0xff) return id.length * 2 + 1;
-  return id.length * 2;
-}
-const lengthIn = (code: number): number => code >>> 1;
-const isWideIn = (code: number): boolean => (code & 1) === 1;
-const bytesIn = (code: number): number => (isWideIn(code) ? code - 1 : code >>> 1);
+const both = Buffer.alloc(8);
 
-function enlarged(before: Uint32Array): Uint32Array {
-  const after = new Uint32Array(before.length * 2);
-  after.set(before);
-  return after;
+/** 64 bits of a hash that nobody can aim at: a wrong "same" would lose a change. */
+function hashOfImage(image: Buffer): readonly [low: number, high: number] {
+  both.write(hash('sha256', image, 'binary'), 0, 8, 'latin1');
+  return [both.readUInt32LE(0), both.readUInt32LE(4)];
 }
-
-const aligned = (length: number): number => Math.ceil(length / ALIGNMENT) * ALIGNMENT;
-const slabOf = (place: number): number => Math.floor(place / PLACES_PER_SLAB);
-const offsetOf = (place: number): number => (place % PLACES_PER_SLAB) * ALIGNMENT;

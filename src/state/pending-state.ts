@@ -1,14 +1,17 @@
 import { partitionOf } from '../log/partitioner';
 import type { Change, VendorRecord } from '../types';
-import { GroupIndex, moveRecord } from './group-index';
+import { type ChangedGroups, type Groups, PendingGroups } from './group-index';
 import type { SourceOffset } from './source-offset';
 
 /** The state of a feed: as it is committed, or as pending changes will make it. */
 export interface StateView {
   readonly offset: SourceOffset;
-  readonly groups: readonly GroupIndex[];
+  readonly groups: readonly Groups[];
   image(id: string): Buffer | undefined;
+  record(id: string): VendorRecord | null;
   hasImage(id: string): boolean;
+  /** Whether the record has this image. */
+  isSame(id: string, image: Buffer): boolean;
   /** The second at which the API last showed a record that has an image; null if unknown. See `see`. */
   seenAt(id: string): number | null;
   hasDeadLetter(sha256: string): boolean;
@@ -28,7 +31,6 @@ export interface ImageCounts {
  * fails, the layer is dropped: the layers below do not know of it.
  */
 export interface PendingState extends StateView {
-  record(id: string): VendorRecord | null;
   /**
    * The API shows a record that has an image at this second. A touch moves no image, so only this tells where to look for a record.
    * It counts at once, because it is true whether or not the changes are committed.
@@ -47,7 +49,7 @@ export interface PendingState extends StateView {
   settle(): void;
 }
 
-/** The changes that a layer moves down when it settles. Groups have layers of their own. */
+/** The changes that a layer moves down when it settles. */
 export interface PendingChanges {
   /** Null: removed. From now on the map belongs to the base. */
   readonly images: Map<string, Buffer | null>;
@@ -55,6 +57,8 @@ export interface PendingChanges {
   readonly seen: Map<string, number>;
   /** False: removed. */
   readonly deadLetters: ReadonlyMap<string, boolean>;
+  /** One for each transition with groups. */
+  readonly groups: readonly ChangedGroups[];
   readonly offset: Partial<SourceOffset>;
   /** By how many the images of each partition grow. */
   readonly growth: readonly number[];
@@ -77,7 +81,7 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
   let images = new Map<string, Buffer | null>();
   let seen = new Map<string, number>();
   const deadLetters = new Map<string, boolean>();
-  const groups = base.groups.map((group) => new GroupIndex(group.transition, group));
+  const groups = base.groups.map((group) => new PendingGroups(group));
   let moved: Partial<SourceOffset> = {};
   const growth = base.counts().partitionCounts.map(() => 0);
 
@@ -94,14 +98,19 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
       const wire = images.get(id);
       return wire === undefined ? base.hasImage(id) : wire !== null;
     },
+    isSame(id, image) {
+      const wire = images.get(id);
+      return wire === undefined ? base.isSame(id, image) : wire?.equals(image) === true;
+    },
     seenAt: (id) => (images.has(id) ? (seen.get(id) ?? null) : base.seenAt(id)),
     see(id, updated) {
       if (!images.has(id)) base.see(id, updated);
       else if (updated >= seen.get(id)!) seen.set(id, updated);
     },
     record(id) {
-      const wire = layer.image(id);
-      return wire === undefined ? null : decoder.decode(wire);
+      const wire = images.get(id);
+      if (wire === undefined) return base.record(id);
+      return wire === null ? null : decoder.decode(wire);
     },
     hasDeadLetter: (sha256) => deadLetters.get(sha256) ?? base.hasDeadLetter(sha256),
     // A record that is published is shown.
@@ -123,7 +132,7 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
       images.set(id, after);
       if (afterRecord === null) seen.delete(id);
       else seen.set(id, afterRecord.updated);
-      for (const group of groups) moveRecord(group, before, afterRecord, layer.record);
+      for (const group of groups) group.move(before, afterRecord, layer.record);
     },
     addDeadLetter(sha256) {
       deadLetters.set(sha256, true);
@@ -142,6 +151,7 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
       else for (const [id, updated] of changes.seen) seen.set(id, updated);
       for (const [sha256, isKept] of changes.deadLetters) deadLetters.set(sha256, isKept);
       for (const [partition, more] of changes.growth.entries()) growth[partition]! += more;
+      for (const [i, group] of groups.entries()) group.take(changes.groups[i]!);
       layer.moveOffset(changes.offset);
     },
     assertRoom: () => base.assertRoom(),
@@ -150,8 +160,8 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
       return pendingOver(layer, decoder);
     },
     settle() {
-      base.take({ images, seen, deadLetters, offset: moved, growth });
-      for (const group of groups) group.settle();
+      const changed = groups.map((group) => group.settled());
+      base.take({ images, seen, deadLetters, groups: changed, offset: moved, growth });
       images = new Map(); // the old map belongs to the base now
       seen = new Map();
       deadLetters.clear();

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { createBreather } from '../async/slices';
+import { createBreather, inSlices } from '../async/slices';
 import type { FeedCodec } from '../avro/codec/feed-codec';
 import { readSchemaId } from '../avro/codec/wire';
 import type { WireType } from '../avro/codec/wire-type';
@@ -8,8 +8,10 @@ import { HighwaterError } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
 import type { Feed } from '../feeds/feed';
 import type { FeedSession, FeedTopics, LogRecord } from '../log/commit-log';
+import type { Logger } from '../logging/logger';
 import type { RestoredState } from './feed-state';
-import { imageStore } from './image-store';
+import { openImageFile } from './image-file';
+import { type ImageStore, imageStore } from './image-store';
 import { firstSourceOffset, newIncarnation, type SourceOffset } from './source-offset';
 
 export interface RestoreDeps {
@@ -17,6 +19,9 @@ export interface RestoreDeps {
   readonly topics: FeedTopics;
   readonly codec: FeedCodec;
   readonly registry: SchemaRegistry;
+  readonly logger: Logger;
+  /** Folder for the images; null: they stay in memory. */
+  readonly stateDir: string | null;
   /** Fingerprint of the feed's present scope. */
   readonly scope: string;
   /** Called now and then while the images are read, and at the end. */
@@ -46,10 +51,25 @@ const TELL_EVERY = 1_000;
  * @throws HighwaterError STATE_DAMAGED if the images do not match the source offset
  */
 export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal): Promise<RestoredState> {
+  const images = imageStore(openImageFile(deps.stateDir, feed.name, deps.logger));
+  try {
+    return await restoreInto(images, feed, deps, signal);
+  } catch (error) {
+    images.close();
+    throw error;
+  }
+}
+
+async function restoreInto(
+  images: ImageStore,
+  feed: Feed,
+  deps: RestoreDeps,
+  signal: AbortSignal,
+): Promise<RestoredState> {
   const { session, topics, codec } = deps;
   const stored = await restoreOffset(feed, deps, signal);
   const offset = stored === null ? null : inScope(stored, feed, deps.scope);
-  const images = imageStore();
+  const writers = new Set<number>();
   const counts: number[] = new Array(session.partitionsOf(topics.current.name)).fill(0);
   /** Images of another incarnation that no later record has overwritten or removed yet. */
   const foreign = new Map<string, LogRecord>();
@@ -62,7 +82,7 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
     records += 1;
     if (records % TELL_EVERY === 0) tell(false);
     const { key, value, partition } = record;
-    const difference = (value === null ? 0 : 1) - (images.has(key) ? 1 : 0);
+    const difference = (value === null ? 0 : 1) - (images.find(key) === -1 ? 0 : 1);
     counts[partition] = (counts[partition] ?? 0) + difference;
     foreign.delete(key);
     if (value === null) {
@@ -71,8 +91,14 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
     }
     if (record.headers.incarnation !== offset?.incarnation) foreign.set(key, record);
     // Checked before the await, because nearly all writers are known and each await would cost a promise.
-    if (!codec.image.knowsWriter(writerOf(record))) await learnWriter(codec.image, record, deps);
-    images.set(key, value, Number(record.headers.seq));
+    const writer = writerOf(record);
+    if (!codec.image.knowsWriter(writer)) await learnWriter(codec.image, record, deps);
+    writers.add(writer);
+    const seq = Number(record.headers.seq);
+    images.set(key, value, {
+      isUnshown: seq <= (offset?.snapshot_seq ?? 0),
+      isOutOfScope: seq <= (offset?.scope_seq ?? 0),
+    });
     if (breather.isDue()) await breather.breathe();
   }
   tell(true);
@@ -86,9 +112,15 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
     if (value === null) deadLetters.delete(key);
     else deadLetters.add(key);
   }
+  // A schema may have written only images that others have replaced.
+  const isOfOne = writers.size < 2;
+  if (!isOfOne) writers.clear();
+  if (!isOfOne)
+    await inSlices(images.stored(), (number) => writers.add(readSchemaId(images.imageOf(number))));
   return {
     offset: offset ?? newOffset(feed, deps.scope, Date.now()),
     images,
+    writers,
     deadLetters,
     partitionCounts: counts,
   };

@@ -55,7 +55,11 @@ async function published(name: string, shown: readonly Row[]): Promise<Values[]>
     NOW_MS,
   );
   const deps = { source, log: commitLog, registry, topics, scope, logger: quietLogger() };
-  const owned = await acquireFeed(feed, { ...deps, appId: 'highwater', instance: 'test' }, deadline());
+  const owned = await acquireFeed(
+    feed,
+    { ...deps, appId: 'highwater', instance: 'test', stateDir: null },
+    deadline(),
+  );
   const before = await readAll(commitLog, [topics.changes.name]);
   await poll(owned.deps, pollRound(owned.deps, true), deadline());
   const after = await readAll(commitLog, [topics.changes.name]);

@@ -69,6 +69,7 @@ function taskDeps(feed: Feed): FeedTaskDeps {
     scope: 'scope',
     appId: 'test',
     instance: 'test',
+    stateDir: dataDir,
     membership: soleMembership(),
     tell: () => {},
     redact: (text) => text,

@@ -27,6 +27,10 @@ function reconciled(options: Partial<ReconcileOptions> = {}): Promise<ReconcileR
   return reconcile(deps, all, new AbortController().signal);
 }
 
+/** For the probe: which numbers are those of these ids. */
+const among = (ids: readonly string[]) => (number: number) =>
+  ids.includes(publisher.owned().deps.state.records.idOf(number));
+
 const keys = () => api.stores.ipos.keys();
 const events = async () => (await publisher.topic('ipos')).map(({ decoded }) => decoded!);
 /** Events after the first snapshot. */
@@ -125,7 +129,7 @@ it('takes no empty answer for a proof of what lies behind it', async () => {
   const some = [20, 60, 70, 80].map((at) => keys()[at]!);
   api.stores.ipos.remove(some[0]!);
   const { deps } = publisher.owned();
-  const probe = await absenceProbe(deps, some, new AbortController().signal);
+  const probe = await absenceProbe(deps, among(some), new AbortController().signal);
   api.fault({ fault: { kind: 'short', rows: 0 }, skip: 1, times: 1 } as never);
 
   expect(await probe.gone(some)).toEqual([some[0]]);
@@ -210,7 +214,7 @@ it('believes a probe that shows the record, whatever two scans have not shown', 
   const record = api.stores.ipos.get(key)!;
   api.stores.ipos.remove(key);
   const probed = async () =>
-    (await absenceProbe(publisher.owned().deps, [key], new AbortController().signal)).gone([key]);
+    (await absenceProbe(publisher.owned().deps, among([key]), new AbortController().signal)).gone([key]);
   expect(await probed()).toEqual([key]);
   api.stores.ipos.upsert(record as never, { updated: record.updated as number });
 
@@ -219,7 +223,7 @@ it('believes a probe that shows the record, whatever two scans have not shown', 
 
 describe('a record that was touched, so that its image is older than what the API shows,', () => {
   const probed = async (key: string) =>
-    (await absenceProbe(publisher.owned().deps, [key], new AbortController().signal)).gone([key]);
+    (await absenceProbe(publisher.owned().deps, among([key]), new AbortController().signal)).gone([key]);
 
   async function touched(): Promise<string> {
     await start(50);
@@ -275,7 +279,7 @@ it('takes an answer that shows no record it knows for no proof', async () => {
     api.stores.ipos.upsert({ ...record, id: `other ${key}` } as never, { updated: updated as number });
   }
   const probed = async () =>
-    (await absenceProbe(publisher.owned().deps, known, new AbortController().signal)).gone(known);
+    (await absenceProbe(publisher.owned().deps, among(known), new AbortController().signal)).gone(known);
   expect(await probed()).toStrictEqual([]);
   expect(await reconciled({ dryRun: true, allowDeletes: 50, poll: async () => {} })).toMatchObject({
     deleted: 0,

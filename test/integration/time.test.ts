@@ -264,7 +264,7 @@ it('a reconcile by schedule comes though the time of the snapshot, as it was sto
   await start({ startMs: Date.now() + YEAR });
   await feed.poll();
   const { owned, log, logger, sourceOffset } = feed.publisher;
-  await owned().session.release();
+  await owned().release();
   const scheduled = { ...feed.feed, pollIntervalMs: 200, reconcileEveryMs: DAY };
   const deps = {
     source: feed.source,
@@ -276,6 +276,7 @@ it('a reconcile by schedule comes though the time of the snapshot, as it was sto
     scope: 'scope',
     appId: 'test',
     instance: 'test',
+    stateDir: null,
     membership: soleMembership(),
     tell: () => {},
     redact: (text: string) => text,

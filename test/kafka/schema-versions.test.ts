@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { confluentRegistry } from '../../src/avro/registry/confluent-registry';
 import { readSchema } from '../../src/avro/schemas';
 import type { CommitLog } from '../../src/log/commit-log';
@@ -32,7 +33,7 @@ beforeEach(() => {
   log = kafka.log();
 });
 afterEach(async () => {
-  await owned?.session.release();
+  await owned?.release();
   owned = null;
 });
 afterAll(() => files.remove());
@@ -43,7 +44,7 @@ const feedOf = (schema: typeof newer) =>
 /** A publisher with this version of the schema takes the feed over. */
 async function takeOver(schema: typeof newer, registration: 'register' | 'lookup' = 'register') {
   const feed = feedOf(schema);
-  await owned?.session.release();
+  await owned?.release();
   const logger = quietLogger();
   const registry = confluentRegistry({ url: kafka.registryUrl(), auth: null, registration }, { logger });
   owned = await acquireFeed(
@@ -57,6 +58,7 @@ async function takeOver(schema: typeof newer, registration: 'register' | 'lookup
       scope: 'scope',
       appId: 'test',
       instance: 'test',
+      stateDir: tmpdir(),
     },
     signal,
   );

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { HighwaterError } from '../../src/errors';
 import type { Source } from '../../src/source/source';
+import { idsIn } from '../support/ids-in';
 import { modelMs, modelRuns } from '../support/model-runs';
 import { ended, reconciled } from '../support/operations';
 import { ipo } from '../support/records';
@@ -92,7 +93,7 @@ async function play({ shape, rows, perSecond, pageSize, steps }: World): Promise
   const beginAt = Number.isFinite(shape.range) ? second() - 10_000 : undefined;
   const feed = styledFeed(shape, { pageSize, pollIntervalMs: 10, deleteShare: 1, beginAt });
   const publisher = await testPublisher(feed, source);
-  const known = () => new Set(publisher.owned().deps.state.ids());
+  const known = () => new Set(idsIn(publisher.owned().deps.state));
   const reconcileNow = async (): Promise<void> => {
     if (publisher.owned().deps.state.offset.snapshot !== 'complete') return;
     await reconciled(publisher, feed);

@@ -19,6 +19,7 @@ import type { Source } from '../../src/source/source';
 import type { RecordValues, VendorRecord } from '../../src/types';
 import { backfill } from '../support/backfill';
 import { testFeed } from '../support/feeds';
+import { idsIn } from '../support/ids-in';
 import { modelMs, modelRuns } from '../support/model-runs';
 import { quietLogger, testSource } from '../support/source';
 import { type Published, type TestPublisher, testPublisher } from '../support/test-publisher';
@@ -318,7 +319,7 @@ async function reconcileNow(
 ): Promise<ReconcileResult> {
   const feed = testFeed(p.name, { ...p.overrides, deleteShare: 0.1 });
   const deps = { ...p.publisher.owned().deps, feed };
-  const known = new Set(deps.state.ids());
+  const known = new Set(idsIn(deps.state));
   const { seq } = deps.state.offset;
   const result = await reconcile(
     deps,

@@ -93,6 +93,8 @@ describe.each(['kafka', 'embedded'] as const)('deploy/kubernetes/%s', (way) => {
   it('mounts that file where its variable says, and the secrets where it names them', () => {
     const mounts = Object.fromEntries(main.volumeMounts.map(({ name, mountPath }) => [name, mountPath]));
     expect(mounts).toMatchObject({ config: '/highwater/config', secrets: secretsIn });
+    // Images go into the data folder, unless another one is named.
+    expect(Object.values(mounts)).toContain('/highwater/data');
     expect(main.env).toEqual([{ name: 'HIGHWATER_CONFIG', value: `${mounts.config}/highwater.yaml` }]);
     expect(spec.volumes.map(({ name }) => name)).toEqual(
       expect.arrayContaining(Object.keys(mounts).filter((name) => name !== 'data')),

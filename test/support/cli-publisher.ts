@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { recordDecoder } from '../../src/avro/codec/record-decoder';
 import { type OpenLog, openLog } from '../../src/cli/log/open-log';
 import { type Config, loadConfig } from '../../src/config/load-config';
@@ -129,13 +130,14 @@ export function cliPublisher(log: () => Env): CliPublisher {
           registry,
           logger: quietLogger(),
           instance: 'test',
+          stateDir: tmpdir(),
           topics: feedTopics(feed, topicPrefix),
           appId,
           scope: scopeFingerprint(feed, simulator.url),
         };
         const owned = await acquireFeed(feed, deps, deadline());
         await work(feed, owned);
-        await owned.session.release();
+        await owned.release();
       }),
   };
   return publisher;

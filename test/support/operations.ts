@@ -6,6 +6,7 @@ import { retryDeadLetters } from '../../src/pipeline/rounds/retry-dead-letters';
 import { MOST_WALKS } from '../../src/pipeline/scan/pages/page-walk';
 import { movePosition } from '../../src/pipeline/transaction/transact';
 import { backfill } from './backfill';
+import { idsIn } from './ids-in';
 import type { TestPublisher } from './test-publisher';
 
 export const operations = [
@@ -86,8 +87,9 @@ export async function carryOut(
     case 'dry run':
       return reconciled(publisher, feed, { dryRun: operation === 'dry run' });
     case 'probe': {
-      const missing = [...deps.state.ids()].filter((id) => !shown.has(id));
-      return (await absenceProbe(deps, missing, signal)).gone(missing);
+      const isMissing = (id: string) => !shown.has(id);
+      const isDoubtful = (number: number) => isMissing(deps.state.records.idOf(number));
+      return (await absenceProbe(deps, isDoubtful, signal)).gone(idsIn(deps.state).filter(isMissing));
     }
     case 'backfill':
       return backfill(publisher, feed, DAYS);

@@ -7,7 +7,7 @@ import { type ChangeDeps, PageChanges } from '../../src/pipeline/changes/page-ch
 import { createDecoder } from '../../src/pipeline/records/decode';
 import { type FeedState, feedState } from '../../src/state/feed-state';
 import { type ImageStore, imageStore } from '../../src/state/image-store';
-import { firstSourceOffset } from '../../src/state/source-offset';
+import { firstSourceOffset, type SourceOffset } from '../../src/state/source-offset';
 import { createRowReader } from '../../src/transcoder/transcoder';
 import type { ChangeEvents, RecordValues, TooLarge } from '../../src/types';
 import { bodyOf } from './body';
@@ -42,9 +42,9 @@ export interface PageOptions {
 export const OBSERVED_AT_MS = 1_790_000_000_000;
 
 /** A store of its own over these images. */
-function stored(images: ReadonlyMap<string, Buffer>): ImageStore {
+function stored(images: ReadonlyMap<string, Buffer>, { snapshot_seq }: SourceOffset): ImageStore {
   const store = imageStore();
-  for (const [id, wire] of images) store.set(id, wire, 1);
+  for (const [id, wire] of images) store.set(id, wire, { isUnshown: snapshot_seq > 0 });
   return store;
 }
 
@@ -61,7 +61,8 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
   const restored = (offset = firstSourceOffset(feed.name, 'abcd1234', 'scope')) =>
     feedState(feed, decoder, {
       offset,
-      images: stored(images),
+      images: stored(images, offset),
+      writers: new Set(),
       deadLetters: new Set(),
       partitionCounts: new Array(topics.current.partitions).fill(0),
     });

@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { Type } from 'avsc';
 import type { Feed } from '../../src/feeds/feed';
 import type { ProducerRecord } from '../../src/log/commit-log';
@@ -62,6 +63,7 @@ export async function scriptedPublisher(
       scope: 'scope',
       appId: 'test',
       instance: 'test',
+      stateDir: tmpdir(),
       onPage: (page) =>
         reports.push({ ...page, transactions: session.transactions.length, atMs: Date.now() }),
     },

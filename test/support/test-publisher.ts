@@ -66,6 +66,7 @@ export async function testPublisher(feed: Feed, source: Source): Promise<TestPub
         scope,
         appId: 'test',
         instance: 'test',
+        stateDir: dataDir,
       },
       signal,
     );
@@ -97,7 +98,7 @@ export async function testPublisher(feed: Feed, source: Source): Promise<TestPub
       return (await publisher.topic(`${feed.name}.source-offset`)).at(-1)!.decoded!;
     },
     async restart({ feed: next = current, scope = 'scope' } = {}) {
-      await owned.session.release();
+      await owned.release();
       current = next;
       owned = await acquire(next, scope);
     },

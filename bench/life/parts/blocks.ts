@@ -50,7 +50,7 @@ async function main(setup: PublisherSetup): Promise<void> {
   const topics = feedTopics(feed, config.topicPrefix);
   const deps = {
     ...{ log: log.commitLog, registry: log.registry, logger: quiet, topics, source },
-    ...{ scope: '', appId: config.appId, instance: 'bench' },
+    ...{ scope: '', appId: config.appId, instance: 'bench', stateDir: config.stateDir },
   };
 
   async function longestBlock(work: () => Promise<unknown>): Promise<number> {
@@ -72,7 +72,8 @@ async function main(setup: PublisherSetup): Promise<void> {
   });
   const { state } = owned.deps;
   const records = state.recordCount;
-  gone = [...state.ids()][Math.floor(records / 2)]!;
+  const [some] = state.records.numbers(Math.floor(records / 2));
+  gone = state.records.idOf(some!);
   const none = async (): Promise<void> => {};
   const reconciling = { dryRun: false, allowDeletes: 1, between: none, rest: none, poll: none };
   const reconcileBlock = await longestBlock(async () => {
@@ -87,7 +88,7 @@ async function main(setup: PublisherSetup): Promise<void> {
   });
   const found: Blocks = { records, restore, polls, reconcile: reconcileBlock, snapshot };
   console.log(JSON.stringify(found));
-  await owned.session.release();
+  await owned.release();
   client.close();
   budget.close();
   await log.commitLog.close();

@@ -34,7 +34,7 @@ async function main(setup: PublisherSetup): Promise<void> {
     registry: log.registry,
     logger: quiet,
     topics: feedTopics(feed!, config.topicPrefix),
-    ...{ scope: '', appId: config.appId, instance: 'bench' },
+    ...{ scope: '', appId: config.appId, instance: 'bench', stateDir: config.stateDir },
     source: { fetchPage: () => Promise.reject(new Error('nothing is fetched')) },
   };
   const before = process.memoryUsage.rss();
@@ -51,7 +51,7 @@ async function main(setup: PublisherSetup): Promise<void> {
   const rss = { before, after, settled, peak: peakRssBytes };
   const restored: Restored = { records: recordCount, imageBytes, seconds: wallMs / 1_000, cpuMs, rss };
   console.log(JSON.stringify(restored));
-  await owned.session.release();
+  await owned.release();
   await log.commitLog.close();
 }
 

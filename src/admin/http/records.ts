@@ -67,14 +67,13 @@ export function serveRecords(app: FastifyInstance, board: FeedBoard, registry: S
         return reply.code(400).send({ error: 'after is the next of a page' });
       const records = [];
       let next: string | null = null;
-      for (const [number, id] of state.numbered(Number(after) + 1)) {
+      const { idOf, imageOf, numbers } = state.records;
+      for (const number of numbers(Number(after) + 1)) {
         if (records.length === most) {
           next = String(number - 1);
           break;
         }
-        // It may have been deleted meanwhile.
-        const image = state.image(id);
-        if (image !== undefined) records.push(await shown(id, image));
+        records.push(await shown(idOf(number), imageOf(number)));
       }
       return json(reply, { records, next });
     },

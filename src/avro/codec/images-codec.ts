@@ -1,4 +1,3 @@
-import { inSlices } from '../../async/slices';
 import { HighwaterError } from '../../errors';
 import type { FeedDefinition } from '../../feeds/definition';
 import type { FeedTopics } from '../../log/commit-log';
@@ -7,7 +6,6 @@ import { covers, recordShape } from '../record-shape';
 import type { SchemaRegistry } from '../registry/registry';
 import type { RecordSchema } from '../schemas';
 import { createFeedCodec, type FeedCodec } from './feed-codec';
-import { readSchemaId } from './wire';
 
 /**
  * The codec by which a feed with images continues: its own, or the codec of a schema that wrote some of the images and has more fields
@@ -22,7 +20,7 @@ export async function codecForImages(
   topics: FeedTopics,
   registry: SchemaRegistry,
   own: FeedCodec,
-  images: Iterable<Buffer>,
+  writers: ReadonlySet<number>,
   logger: Logger,
 ): Promise<FeedCodec> {
   const { image } = own;
@@ -31,9 +29,7 @@ export async function codecForImages(
     const [shape, other] = [recordShape(schemaOf(id)), recordShape(schemaOf(than))];
     return covers(shape, other) && !covers(other, shape);
   };
-  const ids = new Set<number>();
-  await inSlices(images, (wire) => ids.add(readSchemaId(wire)));
-  const widest = [...ids].reduce((best, id) => (isWider(id, best) ? id : best), image.schemaId);
+  const widest = [...writers].reduce((best, id) => (isWider(id, best) ? id : best), image.schemaId);
   if (widest === image.schemaId) return own;
   const facts = { feed: feed.name, schemaId: widest, own: image.schemaId };
   try {

@@ -13,7 +13,7 @@ import { painter, type Style, wrapped } from '../terminal/text';
 import { checkApi } from './api';
 import { type Check, type Checks, checkGroup, checkLine, failedBy, ok } from './check';
 import { checkDeliveries } from './deliveries';
-import { checkEmbeddedLog } from './embedded';
+import { checkEmbeddedLog, checkStateFolder } from './embedded';
 import { checkSchemas } from './schemas';
 import { checkStatus, statusByPublisher } from './status';
 
@@ -134,6 +134,7 @@ async function* logChecks(config: Config, logger: Logger, signal: AbortSignal): 
     const { checkKafka }: typeof import('./kafka') = require('./kafka');
     yield* checkKafka(config, config.kafka, logger, signal);
   }
+  if (config.kafka !== null || config.stateDir !== config.dataDir) yield checkStateFolder(config.stateDir);
   const registry = openRegistry(config, { logger, signal });
   try {
     yield* checkSchemas(config, registry);

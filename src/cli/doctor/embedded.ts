@@ -56,8 +56,7 @@ function checkFolder(dataDir: string): Check {
     const { code } = error as NodeJS.ErrnoException;
     return failed('data-folder', `${folder} cannot be written to (${code})`, remedy, 'LOG_UNWRITABLE');
   }
-  const { bavail, bsize } = statfsSync(folder);
-  const free = Math.floor((bavail * bsize) / 1_048_576);
+  const free = freeMegabytes(folder);
   if (free < leastFreeMegabytes) {
     const more = 'Free space on the disk, or name a folder on a larger one (HIGHWATER_DATA_DIR).';
     const found = `${dataDir} is writable, ${free} MB are free`;
@@ -71,9 +70,35 @@ function checkFolder(dataDir: string): Check {
       `${dataDir} is on a network file system (${network}), on which SQLite may lose or damage records`,
       'Name a folder on a disk of this machine (HIGHWATER_DATA_DIR), or publish to Kafka.',
     );
+  return ok('data-folder', foundWritable(dataDir, folder));
+}
+
+/** The folder for files of images. A publisher does without it. */
+export function checkStateFolder(stateDir: string): Check {
+  const folder = nearestExisting(stateDir);
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return warning(
+      'state-folder',
+      `${folder} cannot be written to (${code}), so that images take memory, about 1 KB for each record`,
+      'Make the folder writable for this user, or name another one (HIGHWATER_STATE_DIR).',
+    );
+  }
+  return ok('state-folder', foundWritable(stateDir, folder));
+}
+
+/** @param nearest the folder, or the one in which it will be made */
+function foundWritable(folder: string, nearest: string): string {
+  const free = freeMegabytes(nearest);
   const room = free < 10_240 ? `${free} MB` : `${Math.floor(free / 1024)} GB`;
-  const made = folder === dataDir ? 'is writable' : 'will be made';
-  return ok('data-folder', `${dataDir} ${made}, ${room} free`);
+  return `${folder} ${nearest === folder ? 'is writable' : 'will be made'}, ${room} free`;
+}
+
+function freeMegabytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return Math.floor((bavail * bsize) / 1_048_576);
 }
 
 /** The first run creates them. */

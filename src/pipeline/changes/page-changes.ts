@@ -130,22 +130,24 @@ export class PageChanges {
   private changeOf(record: VendorRecord, isConfirmed: boolean): Change | null {
     const { pending } = this;
     const { image } = this.deps.codec;
-    const before = pending.image(record.id);
-    // Nearly all records of a poll are unchanged. Comparing bytes shows that without making an object.
     let encoded: Buffer;
     try {
       encoded = image.encodeShared(record);
     } catch (error) {
       return this.setAside(record, 'written', error);
     }
+    // Nearly all records of a poll are unchanged. Their image shows that, and the one before it need not be read.
+    if (pending.isSame(record.id, encoded)) {
+      pending.see(record.id, record.updated);
+      return pending.isUnshown(record.id) ? firstSight(record, 'r', image.keep(encoded)) : null;
+    }
+    const before = pending.image(record.id);
     if (before === undefined) {
       // In a feed that began without a snapshot, older records are unknown on purpose.
       if (this.firstSight === 'c' && record.updated < this.beginsAt) return null;
       return firstSight(record, this.firstSight, image.keep(encoded));
     }
-    if (!before.equals(encoded)) return this.changeFrom(before, record, isConfirmed);
-    pending.see(record.id, record.updated);
-    return pending.isUnshown(record.id) ? firstSight(record, 'r', image.keep(encoded)) : null;
+    return this.changeFrom(before, record, isConfirmed);
   }
 
   private changeFrom(published: Buffer, record: VendorRecord, isConfirmed: boolean): Change | null {

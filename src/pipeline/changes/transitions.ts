@@ -1,12 +1,12 @@
 import { valueAt } from '../../avro/path';
 import type { FeedDefinition, LatestInGroupTransition, TransitionDefinition } from '../../feeds/definition';
-import { type GroupIndex, groupOf } from '../../state/group-index';
+import { type Groups, groupOf } from '../../state/group-index';
 import type { Change, EventTail, TransitionEvent, VendorRecord } from '../../types';
 import { equalDecimalText } from './compare';
 
 /** The group indexes as they are now, and the record that each id has now. Transitions are computed only from these. */
 export interface TransitionView {
-  readonly groups: readonly GroupIndex[];
+  readonly groups: readonly Groups[];
   record(id: string): VendorRecord | null;
 }
 
@@ -76,9 +76,9 @@ function newestOf(
   // Stryker disable next-line ConditionalExpression: no group has this name either
   if (group === null) return null;
   const index = view.groups.find((candidate) => candidate.transition === transition)!;
-  const newest = index.members(group)[0];
+  const newest = index.newest(group);
   // Stryker disable next-line ConditionalExpression: no record has this id either
-  return newest === undefined ? null : view.record(newest);
+  return newest === null ? null : view.record(newest);
 }
 
 function eventValue(

@@ -4,10 +4,13 @@ import type { PollDeps } from '../poll';
 import { learnedPaging } from '../position';
 import { scan } from '../scan/scan';
 
-/** The rows that the API shows from one second on, at this moment. */
+/** What the API shows from one second on, at this moment. */
 export interface Sight {
-  /** `updated` of each row that has an id, Unix seconds; null if it cannot be read. */
+  /** Ids that are looked for, and shown → `updated` of the row, Unix seconds; null if it cannot be read. */
   readonly rows: ReadonlyMap<string, number | null>;
+  /** The earliest second at which another record is shown that has an image; Infinity if there is none. */
+  readonly leastKnown: number;
+  readonly hasRows: boolean;
   /**
    * Everything up to and including this second was shown, and also a row at it or behind it: a server that lags has none there.
    * -Infinity if rows kept changing while they were read, or if there were none.
@@ -19,13 +22,14 @@ export interface Sight {
 }
 
 /**
- * Reads from one second through another (fractions do not count), or to the end if rows come in no order. Rounds that wait for a
+ * Looks for records: reads from one second through another (fractions do not count), or to the end if rows come in no order. Rounds that wait for a
  * record to show up see these rows as well.
  * @throws HighwaterError SOURCE_*, SCAN_*
  */
 export async function lookAt(
   { feed, source, state, logger, witnesses }: PollDeps,
   { from, through }: { readonly from: number; readonly through: number },
+  isWanted: (id: string) => boolean,
   signal: AbortSignal,
 ): Promise<Sight> {
   const paging = learnedPaging(state.offset, feed);
@@ -33,6 +37,8 @@ export async function lookAt(
   const start = { ...begin, snapshot: false, wide: true, paging, otherBorders: true };
   const keys = rowKeys(feed);
   const rows = new Map<string, number | null>();
+  let leastKnown = Number.POSITIVE_INFINITY;
+  let hasRows = false;
   let isInOrder = paging.ordered;
   let shownThrough = Number.NEGATIVE_INFINITY;
   let isPresent = true;
@@ -41,14 +47,20 @@ export async function lookAt(
   });
   for await (const page of scan(feed, start, { source: present, logger }, signal)) {
     const { shownBelow, settled, paging: learned } = page.progress;
-    for (const witness of witnesses) witness(page.rows);
     for (const row of page.rows) {
       const id = keys.id(row);
-      if (id !== null) rows.set(id, keys.updated(row));
+      if (id === null) continue;
+      hasRows = true;
+      const updated = keys.updated(row);
+      if (isWanted(id)) rows.set(id, updated);
+      else if (state.records.find(id) !== -1)
+        leastKnown = Math.min(leastKnown, Math.floor(updated ?? Number.MAX_VALUE));
     }
+    // Behind the loop, because a round may no longer want what it has seen.
+    for (const witness of witnesses) witness(page.rows);
     isInOrder &&= learned.ordered;
-    shownThrough = isPresent && settled && rows.size > 0 ? shownBelow - 1 : Number.NEGATIVE_INFINITY;
+    shownThrough = isPresent && settled && hasRows ? shownBelow - 1 : Number.NEGATIVE_INFINITY;
     if (shownThrough >= Math.floor(through)) break;
   }
-  return { rows, through: shownThrough, isInOrder, isPresent };
+  return { rows, leastKnown, hasRows, through: shownThrough, isInOrder, isPresent };
 }

@@ -17,16 +17,20 @@ export interface AbsenceProbe {
  * If rows come in no order, no request shows the surroundings of one record. A record that this owner has never been shown may be
  * anywhere behind its image's second, because a touch moves no image. In both cases everything is read once more.
  *
- * @param ids all records in doubt
+ * @param isDoubtful tells whether the record with a number is in doubt
  */
 export async function absenceProbe(
   deps: PollDeps,
-  ids: readonly string[],
+  isDoubtful: (number: number) => boolean,
   signal: AbortSignal,
 ): Promise<AbsenceProbe> {
   const { feed, state, images } = deps;
-  const doubtful = new Set(ids);
-  const knownBefore = await secondsOfKnown(deps, doubtful);
+  const { records } = state;
+  const isWanted = (id: string): boolean => {
+    const number = records.find(id);
+    return number !== -1 && isDoubtful(number);
+  };
+  const knownBefore = await secondsOfKnown(deps, isDoubtful);
   let isInOrder = learnedPaging(state.offset, feed).ordered;
   let everything: Sight | null = null;
 
@@ -34,38 +38,28 @@ export async function absenceProbe(
     const before = place === null || !isInOrder ? null : knownBefore(place);
     if (place !== null && before !== null) {
       // It begins at the known record before it: so the last record of a second is surrounded, too.
-      const sight = await lookAt(deps, { from: before, through: place }, signal);
+      const sight = await lookAt(deps, { from: before, through: place }, isWanted, signal);
       isInOrder = sight.isInOrder;
-      if (isInOrder && leastKnown(sight) <= Math.floor(before)) return sight;
+      if (isInOrder && sight.leastKnown <= Math.floor(before)) return sight;
     }
-    everything ??= await lookAt(deps, { from: 0, through: Number.POSITIVE_INFINITY }, signal);
+    everything ??= await lookAt(deps, { from: 0, through: Number.POSITIVE_INFINITY }, isWanted, signal);
     return everything;
-  }
-
-  /** The earliest second at which a record is shown that is not in doubt; Infinity if there is none. */
-  function leastKnown({ rows }: Sight): number {
-    let least = Number.POSITIVE_INFINITY;
-    for (const [id, updated] of rows)
-      if (!doubtful.has(id) && state.image(id) !== undefined)
-        least = Math.min(least, Math.floor(updated ?? Number.MAX_VALUE));
-    return least;
   }
 
   return {
     async gone(some) {
       const asked = some
-        .filter((id) => state.image(id) !== undefined)
+        .filter((id) => records.find(id) !== -1)
         .map((id) => ({ id, place: state.seenAt(id) }))
         .sort((a, b) => (a.place ?? 0) - (b.place ?? 0));
       const gone: string[] = [];
       let sight: Sight | null = null;
-      let holdsKnown = false;
       for (const { id, place } of asked) {
         if (sight === null || place === null || Math.floor(place) > sight.through) {
           sight = await look(place);
-          holdsKnown = leastKnown(sight) < Number.POSITIVE_INFINITY;
         }
         const least = place ?? images.decode(state.image(id)!).updated;
+        const holdsKnown = sight.leastKnown < Number.POSITIVE_INFINITY;
         if (sight.through >= Math.floor(least) && !sight.rows.has(id) && holdsKnown) gone.push(id);
       }
       return gone;
@@ -75,17 +69,22 @@ export async function absenceProbe(
 
 /**
  * Maps the second at which a doubtful record was last shown to the greatest second, not above it, at which a known record was shown;
- * null if there is none. One pass over all records.
+ * null if there is none.
  */
 async function secondsOfKnown(
-  { state }: PollDeps,
-  doubtful: ReadonlySet<string>,
+  { state: { records } }: PollDeps,
+  isDoubtful: (number: number) => boolean,
 ): Promise<(place: number) => number | null> {
-  const places = Float64Array.from(doubtful, (id) => state.seenAt(id) ?? Number.NaN).sort();
+  const found: number[] = [];
+  await inSlices(records.numbers(), (number) => {
+    const second = isDoubtful(number) ? records.seenAt(number) : null;
+    if (second !== null) found.push(second);
+  });
+  const places = Float64Array.from(found).sort();
   /** Seconds of known records, by the first place that is not below them. */
   const known = new Float64Array(places.length).fill(Number.NaN);
-  await inSlices(state.ids(), (id) => {
-    const second = doubtful.has(id) ? null : state.seenAt(id);
+  await inSlices(records.numbers(), (number) => {
+    const second = isDoubtful(number) ? null : records.seenAt(number);
     if (second === null) return;
     const at = firstNotBelow(places, second);
     if (at < places.length && !(known[at]! >= second)) known[at] = second;
@@ -98,7 +97,7 @@ async function secondsOfKnown(
   };
 }
 
-/** Index of the first number that is not below `least`; NaN comes last. */
+/** Index of the first number that is not below `least`. */
 function firstNotBelow(sorted: Float64Array, least: number): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {

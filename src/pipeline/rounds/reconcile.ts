@@ -1,6 +1,7 @@
-import { inSlices } from '../../async/slices';
+import { createBreather, inSlices } from '../../async/slices';
 import { rowKeys } from '../../feeds/row-keys';
 import { sourceFromNow } from '../../source/source';
+import type { FeedState, Records } from '../../state/feed-state';
 import { PageChanges } from '../changes/page-changes';
 import { noteCommitted, type PollDeps, poll } from '../poll';
 import { learnedPaging, pagingFields } from '../position';
@@ -83,31 +84,26 @@ export async function reconcile(
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
   const { feed, state } = deps;
+  const { records } = state;
   const keys = rowKeys(feed);
-  const shown = new Set<string>();
   let withoutId = 0;
   const witness = (rows: readonly unknown[]): void => {
     for (const row of rows) {
       const id = keys.id(row);
       if (id === null) withoutId++;
-      else shown.add(id);
+      else records.show(id);
     }
   };
   const found: Found = { pages: 0, rows: 0, created: 0, updated: 0, ordinary: 0 };
   const tell = teller(found, options);
-  const missing = async (): Promise<string[]> => {
-    const ids: string[] = [];
-    await inSlices(state.ids(), (id) => {
-      if (!shown.has(id) && !state.isOutOfScope(id)) ids.push(id);
-    });
-    return ids;
-  };
+  const isMissing = (number: number) => !records.isShown(number) && !records.isOutOfScope(number);
 
+  records.forgetShown();
   deps.witnesses.add(witness);
   try {
     let isComplete = await readAll(deps, options, found, tell, 1, signal);
     let isOld = false;
-    const unseen = isComplete ? (await missing()).length : 0;
+    const unseen = isComplete ? (await count(records, isMissing)).count : 0;
     if (unseen > 0) {
       tell(1, { phase: 'pause', missing: unseen, pauseMs: feed.pollIntervalMs });
       // Answers of the first scan that a cache gives again do not count a second time.
@@ -120,39 +116,40 @@ export async function reconcile(
       await options.poll();
     }
     signal.throwIfAborted();
-    const candidates = await missing();
+    const missing = await count(records, isMissing);
     const withheld = (why: ReconcileResult['why']) => ({
       ...found,
       deleted: 0,
-      missing: candidates.length,
-      withheldIds: candidates.slice(0, IDS_NAMED),
+      missing: missing.count,
+      withheldIds: missing.first,
       why,
     });
     if (!isComplete) return withheld('scan-not-complete');
-    if (candidates.length === 0) return await ended(deps, options, withheld(null));
+    if (missing.count === 0) return await ended(deps, options, withheld(null));
     if (isOld) return withheld('old-answers');
     const { allowDeletes } = options;
     // One of them may be a record that came without its id.
     if (allowDeletes === null && withoutId > 0) return withheld('rows-without-id');
-    if (candidates.length > (allowDeletes ?? feed.deleteShare * (await inScope(deps)))) {
-      if (!options.dryRun) await movePosition(deps, { withheld_deletes: candidates.length });
+    if (missing.count > (allowDeletes ?? feed.deleteShare * (await inScope(state)))) {
+      if (!options.dryRun) await movePosition(deps, { withheld_deletes: missing.count });
       return withheld('too-many');
     }
 
-    const probe = await absenceProbe(deps, candidates, signal);
+    const probe = await absenceProbe(deps, isMissing, signal);
+    let probed = 0;
     let deleted = 0;
     let tooLarge = 0;
-    for (let i = 0; i < candidates.length; i += DELETES) {
-      tell(2, { phase: 'probe', missing: candidates.length, probed: i });
+    for await (const some of pieces(records, isMissing)) {
+      tell(2, { phase: 'probe', missing: missing.count, probed });
       // Nothing comes between the probe and the deletes that it proves.
-      const gone = await probe.gone(candidates.slice(i, i + DELETES));
-      const deletes = gone.filter((id) => !shown.has(id));
+      const deletes = (await probe.gone(some)).filter((id) => isMissing(records.find(id)));
       const published = deletes.length === 0 ? 0 : await publishDeletes(deps, deletes, options);
+      probed += some.length;
       deleted += published;
       tooLarge += deletes.length - published;
       await options.between();
     }
-    const left = candidates.length - deleted;
+    const left = missing.count - deleted;
     const why = left === 0 ? null : left === tooLarge ? 'too-large' : 'not-proved';
     return await ended(deps, options, { ...found, deleted, missing: left, withheldIds: [], why });
   } finally {
@@ -163,14 +160,35 @@ export async function reconcile(
 /** An operator asks the API for a few records. */
 const IDS_NAMED = 5;
 
-/** Records that the feed would show, as far as is known: records that a changed filter leaves out do not count. */
-async function inScope({ state }: PollDeps): Promise<number> {
-  if (state.offset.scope_seq === 0) return state.recordCount;
-  let count = 0;
-  await inSlices(state.ids(), (id) => {
-    if (!state.isOutOfScope(id)) count++;
+/** How many records are such, and the ids of the first. */
+async function count(records: Records, isSuch: (number: number) => boolean) {
+  const found = { count: 0, first: [] as string[] };
+  await inSlices(records.numbers(), (number) => {
+    if (!isSuch(number)) return;
+    if (found.count++ < IDS_NAMED) found.first.push(records.idOf(number));
   });
-  return count;
+  return found;
+}
+
+/** Ids of such records, as many at a time as are deleted together. Records may come and go meanwhile. */
+async function* pieces(records: Records, isSuch: (number: number) => boolean): AsyncGenerator<string[]> {
+  const breather = createBreather();
+  let some: string[] = [];
+  for (const number of records.numbers()) {
+    if (isSuch(number)) some.push(records.idOf(number));
+    if (some.length === DELETES) {
+      yield some;
+      some = [];
+    }
+    if (breather.isDue()) await breather.breathe();
+  }
+  if (some.length > 0) yield some;
+}
+
+/** Records that the feed would show, as far as is known: records that a changed filter leaves out do not count. */
+async function inScope({ offset, recordCount, records }: FeedState): Promise<number> {
+  if (offset.scope_seq === 0) return recordCount;
+  return (await count(records, (number) => !records.isOutOfScope(number))).count;
 }
 
 type Found = { -readonly [key in 'pages' | 'rows' | 'created' | 'updated' | 'ordinary']: number };

@@ -19,8 +19,9 @@ export async function resetState(
   let records = 0;
   // Encoded one by one: all at once, hundreds of thousands would block the process for seconds.
   const gathered = session.gather();
-  await inSlices(state.ids(), (id) => {
-    const before = state.image(id)!;
+  await inSlices(state.records.stored(), (number) => {
+    const id = state.records.idOf(number);
+    const before = state.records.imageOf(number);
     const beforeRecord = images.decode(before);
     pending.apply({ op: 'd', id, before, after: null, beforeRecord, afterRecord: null, changedFields: [] });
     records++;

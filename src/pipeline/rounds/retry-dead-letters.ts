@@ -136,15 +136,15 @@ async function supersededOf(
     const { id, updated } = one.record;
     if (last.get(id) !== one) continue;
     if (sight?.rows.get(id) !== updated && (sight === null || mayShowMore(sight, updated)))
-      sight = await lookAt(deps, { from: updated, through: updated }, signal);
+      sight = await lookAt(deps, { from: updated, through: updated }, (row) => last.has(row), signal);
     if (!sight.isPresent || sight.rows.get(id) !== updated) hidden.add(id);
   }
   return new Set(news.filter(({ record }) => hidden.has(record.id)));
 }
 
 /** Whether a look at a later second may show other rows. It does not after a look that found no row, or read everything. */
-function mayShowMore({ rows, through, isInOrder }: Sight, second: number): boolean {
-  return isInOrder && rows.size > 0 && Math.floor(second) > through;
+function mayShowMore({ hasRows, through, isInOrder }: Sight, second: number): boolean {
+  return isInOrder && hasRows && Math.floor(second) > through;
 }
 
 async function readLetters(

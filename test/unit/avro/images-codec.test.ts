@@ -1,5 +1,6 @@
 import { createFeedCodec } from '../../../src/avro/codec/feed-codec';
 import { codecForImages } from '../../../src/avro/codec/images-codec';
+import { readSchemaId } from '../../../src/avro/codec/wire';
 import { wireType } from '../../../src/avro/codec/wire-type';
 import { recordShape } from '../../../src/avro/record-shape';
 import { type RecordSchema, readSchema } from '../../../src/avro/schemas';
@@ -31,7 +32,7 @@ async function chosen(writers: readonly RecordSchema[], registry = memoryRegistr
     return image.encode(createDecoder(feed, recordShape(schema))([ipo()]).records[0]!);
   });
   const logger = quietLogger();
-  const codec = await codecForImages(feed, topics, registry, own, images, logger);
+  const codec = await codecForImages(feed, topics, registry, own, new Set(images.map(readSchemaId)), logger);
   return { codec, own, images, logger };
 }
 

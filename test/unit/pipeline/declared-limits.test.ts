@@ -34,7 +34,7 @@ async function start(
   };
   const feed = styledFeed({ ...plainShape, style: 'offset' }, { pageSize: 50, ...overrides });
   publisher = await testPublisher(feed, source);
-  const known = () => [...publisher.owned().deps.state.ids()].length;
+  const known = () => publisher.owned().deps.state.recordCount;
   return { asked, known };
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { HighwaterError } from '../../../src/errors';
 import type { ProducerRecord } from '../../../src/log/commit-log';
+import { idsIn } from '../../support/ids-in';
 import { insight, ipo } from '../../support/records';
 import { runs } from '../../support/runs';
 import {
@@ -449,7 +450,7 @@ describe('what is published', () => {
           publisher.vendor.rows = rowsOf(name, second);
           await publisher.poll({ wide: true });
           const { state } = publisher.owned.deps;
-          const bytes = [...state.ids()].reduce((sum, id) => sum + state.image(id)!.length, 0);
+          const bytes = idsIn(state).reduce((sum, id) => sum + state.image(id)!.length, 0);
           expect(state.imageBytes).toBe(bytes);
           const { incarnation, commit: _c, ts_ms: _t, ...offset } = state.offset;
           const records = publisher

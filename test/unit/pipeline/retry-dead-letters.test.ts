@@ -252,6 +252,7 @@ describe('over a log that takes small records only', () => {
         scope: 'scope',
         appId: 'test',
         instance: 'test',
+        stateDir: null,
       },
       signal,
     );

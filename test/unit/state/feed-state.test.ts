@@ -4,10 +4,11 @@ import { firstSourceOffset } from '../../../src/state/source-offset';
 import { testFeed } from '../../support/feeds';
 
 it('no change is begun when the images have nearly all of the memory that can be addressed', async () => {
-  const images = imageStore(1024);
+  const images = imageStore({ fd: null, slabBytes: 1024 });
   const restored = {
     offset: firstSourceOffset('ipos', 'a life', 'scope'),
     images,
+    writers: new Set<number>(),
     deadLetters: new Set<string>(),
     partitionCounts: [0, 0, 0],
   };
@@ -15,14 +16,14 @@ it('no change is begun when the images have nearly all of the memory that can be
   const state = await feedState(testFeed('analysts', { transitions: [] }), decoder, restored);
   const pending = state.begin();
   const fill = (more: number) => {
-    for (let i = 0; i < more; i++) images.set(`${images.size}`, Buffer.alloc(300), 1);
+    for (let i = 0; i < more; i++) images.set(`${images.size}`, Buffer.alloc(300));
   };
-  fill(15_358);
+  fill(130_046);
   state.begin();
   fill(1);
   const tooLarge = expect.objectContaining({
     code: 'STATE_TOO_LARGE',
-    message: expect.stringContaining('Feed analysts has 15359 records'),
+    message: expect.stringContaining('Feed analysts has 130047 records'),
   });
   expect(() => state.begin()).toThrow(tooLarge);
   expect(() => pending.begin()).toThrow(tooLarge);

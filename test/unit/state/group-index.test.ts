@@ -1,6 +1,14 @@
+import fc from 'fast-check';
+import { feedState } from '../../../src/state/feed-state';
+import type { Groups } from '../../../src/state/group-index';
+import { imageStore } from '../../../src/state/image-store';
+import type { PendingState } from '../../../src/state/pending-state';
+import { firstSourceOffset } from '../../../src/state/source-offset';
+import type { VendorRecord } from '../../../src/types';
 import { testFeed } from '../../support/feeds';
 import { testPipeline } from '../../support/pipeline';
 import { insight } from '../../support/records';
+import { runs } from '../../support/runs';
 
 it('a group holds each record once, however often a snapshot shows it again', async () => {
   const pipeline = await testPipeline(testFeed('insights'));
@@ -20,4 +28,94 @@ it('a group holds each record once, however often a snapshot shows it again', as
     expect(pipeline.page(rows, { snapshot: true }).map(({ change }) => change.op)).toEqual(['r', 'r']);
     expect(membersNow()).toEqual(['a', 'b']);
   }
+});
+
+describe('groups', () => {
+  /** Group and rank of a record. */
+  type Row = { readonly group: string | null; readonly rank: number };
+  const transition = { kind: 'latest-in-group', group: ['group'], newestBy: ['rank'] } as never;
+  const idOf = (number: number) => `id ${number}`;
+  const row = fc.record({ group: fc.constantFrom(null, 'A', 'B', 'C'), rank: fc.nat(4) });
+  const change = fc.tuple(fc.nat(9), fc.option(row, { freq: 4 }));
+  const layer = fc.record({ changes: fc.array(change, { maxLength: 6 }), isKept: fc.boolean() });
+  const transaction = fc.record({ layers: fc.array(layer, { maxLength: 4 }), isCommitted: fc.boolean() });
+
+  const recordOf = (id: string, row: Row): VendorRecord => ({
+    id,
+    updated: 1,
+    values: { ...row, extra: {} },
+  });
+  const decoder = {
+    decode(image: Buffer) {
+      const { id, ...row } = JSON.parse(String(image)) as Row & { id: string };
+      return recordOf(id, row);
+    },
+  };
+
+  function apply(pending: PendingState, id: string, row: Row | null): void {
+    const before = pending.image(id) ?? null;
+    const afterRecord = row === null ? null : recordOf(id, row);
+    if (before === null && row === null) return;
+    pending.apply({
+      op: row === null ? 'd' : 'u',
+      id,
+      before,
+      after: row === null ? null : Buffer.from(JSON.stringify({ id, ...row })),
+      beforeRecord: pending.record(id),
+      afterRecord,
+      changedFields: [],
+    });
+  }
+
+  function expectGroups({ groups }: { readonly groups: readonly Groups[] }, rows: ReadonlyMap<string, Row>) {
+    for (const group of ['A', 'B', 'C', 'D']) {
+      const members = [...rows].filter(([, row]) => row.group === group);
+      const [newest] = members.sort(([a, { rank: of }], [b, { rank }]) => rank - of || (a < b ? 1 : -1));
+      expect(groups[0]!.newest(group)).toBe(newest?.[0] ?? null);
+      expect([...groups[0]!.members(group)].sort()).toEqual(members.map(([id]) => id).sort());
+    }
+  }
+
+  it('have the members and the newest that the images say, in each layer and after a restart', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(transaction, { maxLength: 12 }), async (transactions) => {
+        const images = imageStore({ fd: null, slabBytes: 1024 });
+        const offset = firstSourceOffset('insights', 'a life', 'scope');
+        const restored = {
+          offset,
+          images,
+          writers: new Set<number>(),
+          deadLetters: new Set<string>(),
+          partitionCounts: [0, 0, 0],
+        };
+        const feed = testFeed('insights', { transitions: [transition] });
+        const state = await feedState(feed, decoder, restored);
+        let committed = new Map<string, Row>();
+        for (const { layers, isCommitted } of transactions) {
+          const batch = state.begin();
+          let rows = new Map(committed);
+          for (const { changes, isKept } of layers) {
+            const page = batch.begin();
+            const shown = new Map(rows);
+            for (const [number, row] of changes) {
+              apply(page, idOf(number), row);
+              if (row === null) shown.delete(idOf(number));
+              else shown.set(idOf(number), row);
+              expectGroups(page, shown);
+            }
+            if (!isKept) continue;
+            page.settle();
+            rows = shown;
+            expectGroups(batch, rows);
+          }
+          if (!isCommitted) continue;
+          batch.settle();
+          committed = rows;
+          expectGroups(state.begin(), committed);
+        }
+        expectGroups((await feedState(feed, decoder, restored)).begin(), committed);
+      }),
+      { numRuns: runs(100) },
+    );
+  });
 });

@@ -1,0 +1,124 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import type { CliProcess } from '../../support/cli';
+import { cliPublisher } from '../../support/cli-publisher';
+import { groupBy } from '../../support/log-records';
+import { fillDisk, hasSmallDisks, onSmallDisk } from '../../support/small-disk';
+import { until } from '../../support/until';
+
+/** The file in which a publisher keeps images. */
+
+const publisher = cliPublisher(() => ({}));
+const store = () => publisher.api().stores.ipos;
+const state = () => path.join(publisher.folder(), 'state');
+
+/** So many IPOs that their images fill more than the 1 MB that stays in memory. */
+function fillApi(): string[] {
+  const { updated: _, ...record } = store().get(store().keys()[0]!)!;
+  const ids = Array.from({ length: 2_500 }, (_, i) => `ipo-${i}`);
+  for (const id of ids) store().upsert({ ...record, id } as never);
+  return ids;
+}
+
+function change(id: string, name: string): void {
+  const { updated: _, ...record } = store().get(id)!;
+  store().upsert({ ...record, name } as never);
+}
+
+/** Its name is gone, but Linux still has a path to it. */
+function imageFilesOf({ pid }: CliProcess): string[] {
+  const open = `/proc/${pid}/fd`;
+  return readdirSync(open)
+    .map((fd) => path.join(open, fd))
+    .filter((fd) => existsSync(open) && readlinkSync(fd).includes(`${state()}/images-`));
+}
+
+const run = () => publisher.running('--state-dir', state());
+const named = async (name: string) =>
+  (await publisher.records('ipos')).filter(({ value }) => value!.after?.name === name);
+
+(existsSync('/proc/self/fd') ? describe : describe.skip)('the file of images', () => {
+  it('has no name, so that nothing is left of it, however the publisher ends', async () => {
+    fillApi();
+    const running = await run();
+    expect(imageFilesOf(running)).toHaveLength(2);
+    expect(readdirSync(state())).toStrictEqual([]);
+    running.signal('SIGKILL');
+    await running.ended();
+    expect(readdirSync(state())).toStrictEqual([]);
+  });
+
+  it('when it is cut, is made anew from the log, and each change is published once', async () => {
+    const ids = fillApi();
+    const running = await run();
+    for (const file of imageFilesOf(running)) truncateSync(file);
+    change(ids[0]!, 'Changed');
+    await until(async () => (await named('Changed')).length > 0);
+    expect(running.stderr()).toMatch(/STATE_FILE_DAMAGED/);
+    change(ids[1]!, 'Changed, too');
+    await until(async () => (await named('Changed, too')).length > 0);
+    await publisher.stillPolled('ipos');
+    running.signal('SIGTERM');
+    expect(await running.ended()).toEqual({ code: 0, signal: null });
+
+    const changes = await publisher.records('ipos');
+    const ofOne = groupBy(changes, ({ key }) => key);
+    const ops = (id: string) => ofOne.get(id)!.map(({ value }) => value!.op);
+    expect([ids[0]!, ids[1]!].map(ops)).toEqual([
+      ['r', 'u'],
+      ['r', 'u'],
+    ]);
+    expect(changes.filter(({ value }) => value!.op !== 'r')).toHaveLength(2);
+  });
+});
+
+(hasSmallDisks ? it : it.skip)('on a full disk, images stay in memory until there is room', async () => {
+  const ids = fillApi();
+  mkdirSync(state());
+  const env = publisher.publishing();
+  const under = onSmallDisk(state(), 16, fillDisk);
+  const running = publisher.start(['run', '--state-dir', state()], env, under);
+  await running.sees(/cannot be written to the file: ENOSPC/, 'stderr');
+  await running.sees(/ipos: (first )?snapshot complete/, 'stderr');
+  change(ids[0]!, 'Changed');
+  await until(async () => (await named('Changed')).length > 0);
+
+  rmSync(path.join(`/proc/${running.pid}/root`, state(), 'filling'));
+  for (const id of ids) change(id, 'Changed, too');
+  await running.sees(/Images of feed ipos go into the file again/, 'stderr');
+  await until(async () => (await named('Changed, too')).length === ids.length);
+  expect(running.stderr().match(/cannot be written to the file/g)).toHaveLength(1);
+  running.signal('SIGTERM');
+  expect((await running.ended()).code).toBe(0);
+});
+
+it('without a folder that can be written, images stay in memory, and run and doctor say so', async () => {
+  const ids = fillApi();
+  writeFileSync(state(), 'a file where the folder belongs');
+  const running = await run();
+  expect(running.stderr()).toMatch(/No file for the images of feed ipos can be made: .*EEXIST/s);
+  expect(running.stderr()).toMatch(/about 1 KB for each record/);
+  change(ids[0]!, 'Changed');
+  await until(async () => (await named('Changed')).length > 0);
+  running.signal('SIGTERM');
+  expect((await running.ended()).code).toBe(0);
+
+  const { out } = await publisher.done(['doctor', '--json', '--state-dir', path.join(state(), 'images')]);
+  const checks = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(checks.find(({ check }) => check === 'state-folder')).toMatchObject({
+    state: 'warning',
+    found: expect.stringContaining('1 KB for each record'),
+    do: expect.stringContaining('HIGHWATER_STATE_DIR'),
+  });
+});
