@@ -46,6 +46,9 @@ const withoutToken = {
   unavailable: 'KAFKA_UNREACHABLE',
 } as const;
 
+const tokenServerRemedy =
+  'Nothing, if it passes. Otherwise check the address of the token server (KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL), the network, and whether it runs.';
+
 /** Null if neither a token nor a token server is set. */
 function readTokenLogin(loading: Loading, tls: Live<TlsTexts>): TokenLogin | null {
   const set = readSecret(loading, 'kafkaSaslOauthbearerToken');
@@ -58,23 +61,20 @@ function readTokenLogin(loading: Loading, tls: Live<TlsTexts>): TokenLogin | nul
   const { signal } = new AbortController();
   return {
     mechanism: 'oauthbearer',
-    oauthBearerProvider: async () => ({ value: await readyToken(token, signal, withoutToken), extensions }),
+    oauthBearerProvider: async () => ({
+      value: await readyToken(token, signal, withoutToken, tokenServerRemedy),
+      extensions,
+    }),
     isReplaced: (refused) => token.isReplaced(refused),
-    get problem() {
-      return token.problem;
-    },
   };
 }
 
 /** Nobody says when a token in a file or from a command ends. */
-function readForEachLogin(set: SetSecret): BearerToken & Pick<Secret, 'problem' | 'isReplaced'> {
+function readForEachLogin(set: SetSecret): BearerToken & Pick<Secret, 'isReplaced'> {
   const { secret } = set;
   return {
     get value() {
       return set.value;
-    },
-    get problem() {
-      return secret?.problem ?? null;
     },
     async ready() {
       await secret?.isReplaced(secret.value);

@@ -76,7 +76,11 @@ function checkTogether(loading: Loading): void {
   const withToken = [`${bearerAuth}LogicalCluster`, `${bearerAuth}IdentityPoolId`] as const;
   if (!isSet(`${bearerAuth}Token`)) need(`${bearerAuth}ClientId`, withToken.find(isSet));
   const isByToken = loading.values.kafkaSaslMechanism === 'oauthbearer';
-  if (isByToken && !isSet(`${oauthbearer}Token`)) need(`${oauthbearer}ClientId`, 'kafkaSaslMechanism');
+  if (isByToken && !logins[1].some(isSet)) {
+    const problem =
+      'is oauthbearer, expected with it a token (KAFKA_SASL_OAUTHBEARER_TOKEN_FILE) or a client (KAFKA_SASL_OAUTHBEARER_CLIENT_ID)';
+    mistakes.push({ key: 'kafkaSaslMechanism', where: whereSet(loading, 'kafkaSaslMechanism'), problem });
+  }
   for (const ways of logins) {
     const [first, second] = ways.filter(isSet);
     if (first === undefined || second === undefined) continue;

@@ -14,16 +14,19 @@ export interface BearerToken {
 /**
  * The token to use now.
  * @param codes of errors of the server that it is for
+ * @param remedy for `unavailable`, instead of that of the code
  * @throws HighwaterError the token server is not trusted, refuses the client, or gives no token for now
  */
 export async function readyToken(
   token: BearerToken,
   signal: AbortSignal,
   codes: Readonly<Record<'certificate' | 'refused' | 'unavailable', ErrorCode>>,
+  remedy?: string,
 ): Promise<string> {
   const failed = await token.ready?.(signal);
   if (!failed) return token.value;
   const { code, what } = failed;
   if (code === 'SOURCE_CERTIFICATE') throw new HighwaterError(codes.certificate, what);
-  throw new HighwaterError(code === 'SOURCE_TOKEN_REFUSED' ? codes.refused : codes.unavailable, what);
+  if (code === 'SOURCE_TOKEN_REFUSED') throw new HighwaterError(codes.refused, what);
+  throw new HighwaterError(codes.unavailable, what, remedy === undefined ? {} : { remedy });
 }

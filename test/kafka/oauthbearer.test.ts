@@ -29,10 +29,7 @@ let tokens: TokenServer;
 let issued: string[];
 
 beforeAll(async () => {
-  const listeners = {
-    tokens: { login: { mechanisms: ['OAUTHBEARER'] as const, users: [] } },
-    plain: { login: { mechanisms: ['PLAIN'] as const, users: [] } },
-  };
+  const listeners = { tokens: { login: { mechanisms: ['OAUTHBEARER'] as const, users: [] } } };
   const properties = { 'connections.max.reauth.ms': 60_000 };
   [kafka, { registryUrl }] = await Promise.all([startKafka({ listeners, properties }), sharedServers()]);
 });
@@ -61,11 +58,11 @@ function write(name: string, content: string): string {
 }
 
 /** @param login each setting without its beginning: `TOKEN_FILE` */
-function environment(login: Readonly<Record<string, string>>, listener = 'tokens') {
+function environment(login: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const prefix = uniquePrefix();
   const named = Object.entries(login).map(([name, value]) => [`KAFKA_SASL_OAUTHBEARER_${name}`, value]);
   return {
-    KAFKA_BROKERS: kafka.brokers[0]!.listeners[listener]!,
+    KAFKA_BROKERS: kafka.brokers[0]!.listeners.tokens!,
     KAFKA_SASL_MECHANISM: 'oauthbearer',
     SCHEMA_REGISTRY_URL: registryUrl,
     HIGHWATER_TOPIC_PREFIX: prefix,
@@ -74,7 +71,7 @@ function environment(login: Readonly<Record<string, string>>, listener = 'tokens
     HIGHWATER_API_TOKEN: api.token,
     HIGHWATER_POLL_INTERVAL: '500ms',
     ...Object.fromEntries(named),
-  } as Readonly<Record<string, string>>;
+  };
 }
 
 const client = () => ({
@@ -137,4 +134,74 @@ it('a publisher, a consumer and doctor live on the tokens of a client, over logi
   expect((await publisher.ended()).code).toBe(0);
   expect(publisher.stderr()).not.toMatch(/ERROR/);
   expectHidden(publisher.stderr(), reader.stderr(), doctor.said);
+});
+
+it('a token server that is down at the start, and one that refuses the client, are named, and the publisher goes on after them', async () => {
+  tokens.answer = () => undefined;
+  const env = environment({ ...client(), CLIENT_SECRET_FILE: write('secret', 'S3cret-of-another') });
+  const publisher = publish(env);
+  await publisher.sees(/POST \S+ took longer than 8000 ms/, 'stderr');
+  tokens.answer = (response) => sendJson(response, 'down for today', 503);
+  await publisher.sees(/POST \S+ answered 503 with .*down for today.* code=KAFKA_UNREACHABLE/, 'stderr');
+  await publisher.sees(/do: .*KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL/, 'stderr');
+  tokens.answer = null;
+  await publisher.sees(/ERROR .*invalid_client: No such client.* code=KAFKA_UNAUTHENTICATED/, 'stderr');
+  const [once, doctor] = await Promise.all([
+    publish(env, '--once').ended(),
+    askDoctor(cli, ['--feeds', 'ipos'], { cwd: folder(), env }),
+  ]);
+  expect(once.code).toBe(1);
+  expect(doctor.of('login')).toMatchObject({
+    ...{ state: 'failed', code: 'KAFKA_UNAUTHENTICATED' },
+    found: expect.stringMatching(
+      /the client is "desk:1 \+", and its secret comes from kafkaSasl\w+SecretFile/,
+    ),
+    do: expect.stringContaining('KAFKA_SASL_OAUTHBEARER_'),
+  });
+  write('secret', secret);
+  await publisher.sees(/ipos: (first )?snapshot complete/, 'stderr');
+  expectHidden(publisher.stderr(), doctor.said);
+});
+
+it('a token that the brokers refuse is replaced by another of the token server', async () => {
+  tokens.issue = () => issue(issued.length === 0 ? -60 : 3_600);
+  const publisher = publish(environment(client()));
+  await publisher.sees(/ipos: (first )?snapshot complete/, 'stderr');
+  expect(publisher.stderr()).not.toMatch(/WARN|ERROR/);
+});
+
+it('a token file is read again for each login', async () => {
+  const env = environment({ TOKEN_FILE: write('token', issue(-60)) });
+  const publisher = publish(env);
+  const refused = /ERROR .*the brokers refused the token .*invalid_token.* code=KAFKA_UNAUTHENTICATED/;
+  await publisher.sees(refused, 'stderr');
+  await publisher.sees(/do: .*KAFKA_SASL_OAUTHBEARER_/, 'stderr');
+  write('token', issue(LIFE_S));
+  await publisher.sees(/ipos: (first )?snapshot complete/, 'stderr');
+  const reader = read(env);
+  const saidBefore = publisher.stderr();
+  const ends = Date.now() + LIFE_S * 1_000;
+  write('token', issue(3_600));
+  await until(() => Date.now() > ends);
+  await reader.sees(new RegExp(`read ${change()}`));
+  expect(publisher.stderr().slice(saidBefore.length) + reader.stderr()).not.toMatch(/WARN|ERROR/);
+  expectHidden(publisher.stderr(), reader.stderr());
+});
+
+it('a command that prints tokens runs again before a login, and is named if it fails', async () => {
+  const printed = write('printed', issue(-60));
+  const trouble = path.join(folder(), 'trouble');
+  const TOKEN_COMMAND = `cat ${printed}; test ! -e ${trouble} || { echo the vault is sealed >&2; exit 3; }`;
+  const env = environment({ TOKEN_COMMAND });
+  write('trouble', '');
+  const atStart = publish(env);
+  expect((await atStart.ended()).code).toBe(2);
+  expect(atStart.stderr()).toMatch(/kafkaSaslOauthbearerTokenCommand .*exit code 3.*the vault is sealed/);
+
+  renameSync(trouble, `${trouble}.over`);
+  const publisher = publish(env);
+  await publisher.sees(/ERROR .*the brokers refused the token .*invalid_token.* code=KAFKA_UN/, 'stderr');
+  write('printed', issue(3_600));
+  await publisher.sees(/ipos: (first )?snapshot complete/, 'stderr');
+  expectHidden(atStart.stderr(), publisher.stderr());
 });

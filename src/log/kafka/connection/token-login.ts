@@ -1,6 +1,7 @@
 import {
   type AuthenticationProviderArgs,
   KafkaJSConnectionError,
+  type KafkaJSError,
   KafkaJSNonRetriableError,
   KafkaJSProtocolError,
   type Mechanism,
@@ -19,8 +20,6 @@ export interface TokenLogin {
   }>;
   /** @returns whether there may be another token after the brokers refused this one */
   isReplaced?(refused: string): Promise<boolean>;
-  /** Why the last try to read the token again failed. */
-  readonly problem?: string | null;
 }
 
 /** Stands between the parts of a message, and is the whole of the message by which a client ends its login (RFC 7628, 3.1). */
@@ -46,21 +45,13 @@ async function logIn(login: TokenLogin, connection: AuthenticationProviderArgs):
       request: { encode: () => withLength(message) },
       response: { decode: (answer) => answer, parse: (answer) => answer.toString('utf8', LENGTH_BYTES) },
     });
-  const failed = (error: HighwaterError) =>
-    Object.assign(
-      error.kind.retriable
-        ? new KafkaJSConnectionError(error.message, { broker: `${host}:${port}` })
-        : new KafkaJSNonRetriableError(error),
-      { cause: error },
-    );
-
   let token: Awaited<ReturnType<TokenLogin['oauthBearerProvider']>>;
   try {
     token = await login.oauthBearerProvider();
   } catch (error) {
     // The broker then closes the connection, on which it would take nothing but the rest of the login.
     await send(SEPARATOR).catch(() => undefined);
-    throw failed(error instanceof HighwaterError ? error : noToken(error));
+    throw asKafkajs(error instanceof HighwaterError ? error : noToken(error));
   }
   const { value, extensions = {} } = token;
   const refusal = await send(firstMessage(value, extensions))
@@ -70,10 +61,14 @@ async function logIn(login: TokenLogin, connection: AuthenticationProviderArgs):
       throw error;
     });
   if (!refusal) return;
-  const isWorthIt = await login.isReplaced?.(value);
-  const why = login.problem ? `; it cannot be read again: ${login.problem}` : '';
-  const what = `the brokers refused the token (SASL OAUTHBEARER): ${refusal}${why}`;
-  throw failed(new HighwaterError(isWorthIt ? 'KAFKA_UNREACHABLE' : 'KAFKA_UNAUTHENTICATED', what));
+  const what = `the brokers refused the token (SASL OAUTHBEARER): ${refusal}`;
+  if (await login.isReplaced?.(value)) throw new KafkaJSConnectionError(what, { broker: `${host}:${port}` });
+  throw asKafkajs(new HighwaterError('KAFKA_UNAUTHENTICATED', what));
+}
+
+/** kafkajs does not try it again: nobody would learn for a minute that a token server does not answer. */
+function asKafkajs(error: HighwaterError): KafkaJSError {
+  return Object.assign(new KafkaJSNonRetriableError(error), { cause: error });
 }
 
 function noToken(error: unknown): HighwaterError {
