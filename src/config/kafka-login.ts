@@ -1,15 +1,14 @@
+import { sharedController } from '../async/wait';
 import { HighwaterError } from '../errors';
 import type { KafkaConfig } from '../log/kafka/connection/client';
 import type { TokenLogin } from '../log/kafka/connection/token-login';
-import { type BearerToken, readyToken } from '../secrets/bearer-token';
-import type { Live, Secret } from '../secrets/rotation';
-import { readSecret, type SetSecret } from './files/secrets';
+import { readyToken } from '../secrets/bearer-token';
+import type { Live } from '../secrets/rotation';
+import { readSecret } from './files/secrets';
 import type { TlsTexts } from './files/tls-files';
 import { type Loading, whereSet } from './raw-settings';
-import { type SettingKey, settingKeys, settings } from './settings';
+import { settingKeys } from './settings';
 import { readGrant } from './token-client';
-
-const { env: mechanismVariable } = settings.kafkaSaslMechanism;
 
 /** How to log in to the brokers; null: not at all. */
 export function readKafkaLogin(loading: Loading, tls: Live<TlsTexts>): KafkaConfig['sasl'] {
@@ -36,7 +35,7 @@ function checkMechanism(loading: Loading): void {
     (one) => /^kafkaSasl(?!Mechanism)/.test(one) && origins.has(one) && !own.test(one),
   );
   if (key === undefined) return;
-  const problem = `is not for the mechanism ${mechanism}, which is set or is the default (${mechanismVariable})`;
+  const problem = `is not for the mechanism ${mechanism}, which is set or is the default (KAFKA_SASL_MECHANISM)`;
   mistakes.push({ key, where: whereSet(loading, key), problem });
 }
 
@@ -46,39 +45,28 @@ const withoutToken = {
   unavailable: 'KAFKA_UNREACHABLE',
 } as const;
 
+/** A request to a token server has its own time limit. */
+const { signal: unlimited } = sharedController();
 const tokenServerRemedy =
   'Nothing, if it passes. Otherwise check the address of the token server (KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL), the network, and whether it runs.';
 
 /** Null if neither a token nor a token server is set. */
 function readTokenLogin(loading: Loading, tls: Live<TlsTexts>): TokenLogin | null {
-  const set = readSecret(loading, 'kafkaSaslOauthbearerToken');
-  const token = set === null ? readGrant(loading, 'kafkaSaslOauthbearer', tls) : readForEachLogin(set);
-  if (token === null) return null;
   const { kafkaSaslOauthbearerLogicalCluster: cluster, kafkaSaslOauthbearerIdentityPoolId: pool } =
     loading.values;
+  const set = readSecret(loading, 'kafkaSaslOauthbearerToken');
+  const granted = set === null ? readGrant(loading, 'kafkaSaslOauthbearer', tls) : null;
+  const token = set ?? granted;
+  if (token === null) return null;
+  const secret = granted ?? set?.secret;
   const extensions = { ...(cluster && { logicalCluster: cluster }), ...(pool && { identityPoolId: pool }) };
-  // A token server has its own time limit.
-  const { signal } = new AbortController();
   return {
     mechanism: 'oauthbearer',
-    oauthBearerProvider: async () => ({
-      value: await readyToken(token, signal, withoutToken, tokenServerRemedy),
-      extensions,
-    }),
-    isReplaced: (refused) => token.isReplaced(refused),
-  };
-}
-
-/** Nobody says when a token in a file or from a command ends. */
-function readForEachLogin(set: SetSecret): BearerToken & Pick<Secret, 'isReplaced'> {
-  const { secret } = set;
-  return {
-    get value() {
-      return set.value;
-    },
-    async ready() {
-      await secret?.isReplaced(secret.value);
-      return null;
+    async oauthBearerProvider() {
+      if (granted !== null) await readyToken(granted, unlimited, withoutToken, tokenServerRemedy);
+      // Nobody says when a token in a file or from a command ends.
+      else await secret?.isReplaced(secret.value);
+      return { value: token.value, extensions };
     },
     isReplaced: async (refused) => (await secret?.isReplaced(refused)) ?? false,
   };
@@ -92,37 +80,33 @@ interface Signer {
 }
 
 /** Each login has a token of its own, which is signed here with the credentials that the AWS SDK finds. Null if something is missing. */
-function readMskLogin(loading: Loading): TokenLogin | null {
-  const { values, rotation, mistakes, cwd } = loading;
-  const lack = (key: SettingKey, problem: string): null => {
-    mistakes.push({ key, where: whereSet(loading, key), problem });
-    return null;
-  };
+function readMskLogin({ values, origins, rotation, mistakes, cwd }: Loading): TokenLogin | null {
   const region = values.kafkaSaslAwsRegion ?? process.env.AWS_REGION;
-  if (!region) {
-    const since = `since ${mechanismVariable} is aws-msk-iam`;
-    return lack('kafkaSaslAwsRegion', `is not set, expected KAFKA_SASL_AWS_REGION or AWS_REGION, ${since}`);
-  }
-  let file: string;
+  let file = '';
   try {
     file = require.resolve(signer, { paths: [cwd, __dirname] });
   } catch {
-    const problem = 'is aws-msk-iam, which needs a package that is not installed, expected after';
-    return lack('kafkaSaslMechanism', `${problem} npm install ${signer}`);
+    const problem = `is aws-msk-iam, which needs a package that is not installed, expected after npm install ${signer}`;
+    const where = whereSet({ origins }, 'kafkaSaslMechanism');
+    mistakes.push({ key: 'kafkaSaslMechanism', where, problem });
   }
+  if (!region) {
+    const problem = 'is not set, expected KAFKA_SASL_AWS_REGION or AWS_REGION with aws-msk-iam';
+    mistakes.push({ key: 'kafkaSaslAwsRegion', where: null, problem });
+  }
+  if (file === '' || !region) return null;
   const hide = rotation.granted('tokens of the brokers');
   return {
     mechanism: 'oauthbearer',
     async oauthBearerProvider() {
       try {
-        const { token } = await (require(file) as Signer).generateAuthToken({ region });
-        hide(token);
-        return { value: token };
+        const { token: value } = await (require(file) as Signer).generateAuthToken({ region });
+        hide(value);
+        return { value };
       } catch (error) {
         const what = `${signer} signed no token: ${error instanceof Error ? error.message : error}`;
-        throw new HighwaterError('KAFKA_UNAUTHENTICATED', what, {
-          remedy: 'Give this process credentials of AWS: a role, AWS_PROFILE, or AWS_ACCESS_KEY_ID.',
-        });
+        const remedy = 'Give this process credentials of AWS: a role, AWS_PROFILE, or AWS_ACCESS_KEY_ID.';
+        throw new HighwaterError('KAFKA_UNAUTHENTICATED', what, { remedy });
       }
     },
   };

@@ -51,7 +51,9 @@ async function logIn(login: TokenLogin, connection: AuthenticationProviderArgs):
   } catch (error) {
     // The broker then closes the connection, on which it would take nothing but the rest of the login.
     await send(SEPARATOR).catch(() => undefined);
-    throw asKafkajs(error instanceof HighwaterError ? error : noToken(error));
+    if (error instanceof HighwaterError) throw asKafkajs(error);
+    const what = `oauthBearerProvider gave no token: ${error instanceof Error ? error.message : error}`;
+    throw asKafkajs(new HighwaterError('KAFKA_UNREACHABLE', what, { cause: error }));
   }
   const { value, extensions = {} } = token;
   const refusal = await send(firstMessage(value, extensions))
@@ -71,11 +73,6 @@ function asKafkajs(error: HighwaterError): KafkaJSError {
   return Object.assign(new KafkaJSNonRetriableError(error), { cause: error });
 }
 
-function noToken(error: unknown): HighwaterError {
-  const what = `oauthBearerProvider gave no token: ${error instanceof Error ? error.message : error}`;
-  return new HighwaterError('KAFKA_UNREACHABLE', what, { cause: error });
-}
-
 function firstMessage(token: string, extensions: Readonly<Record<string, string>>): string {
   const pairs = Object.entries({ auth: `Bearer ${token}`, ...extensions });
   return `n,,${SEPARATOR}${pairs.map(([name, value]) => `${name}=${value}${SEPARATOR}`).join('')}${SEPARATOR}`;
@@ -84,8 +81,7 @@ function firstMessage(token: string, extensions: Readonly<Record<string, string>
 const LENGTH_BYTES = 4;
 
 function withLength(message: string): Buffer {
-  const bytes = Buffer.from(message);
-  const length = Buffer.alloc(LENGTH_BYTES);
-  length.writeInt32BE(bytes.length);
-  return Buffer.concat([length, bytes]);
+  const bytes = Buffer.from(`\0\0\0\0${message}`);
+  bytes.writeInt32BE(bytes.length - LENGTH_BYTES);
+  return bytes;
 }
