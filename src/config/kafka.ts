@@ -2,16 +2,16 @@ import type { SchemaRegistryConfig } from '../avro/registry/confluent-registry';
 import type { RegistryBearer } from '../avro/registry/confluent-registry-http';
 import type { KafkaConfig } from '../log/kafka/connection/client';
 import type { Live } from '../secrets/rotation';
-import type { Grant } from '../source/api-access';
-import type { GrantedToken } from '../source/granted-token';
 import { liveFiles, readPem } from './files/pem-file';
 import { readSecret } from './files/secrets';
 import { type TlsTexts, tlsProblem } from './files/tls-files';
+import { readKafkaLogin, readLogin } from './kafka-login';
 import { type Mistake, shown } from './mistake';
 import { type Loading, whereSet } from './raw-settings';
 import { type SettingKey, settingKeys, settings } from './settings';
+import { readGrant } from './token-client';
 
-const bearerAuth = 'schemaRegistryBearerAuth';
+const [bearerAuth, oauthbearer] = ['schemaRegistryBearerAuth', 'kafkaSaslOauthbearer'] as const;
 
 /** The settings on which it depends where records are written to and read from. */
 export const logSettings = settingKeys.filter((key) =>
@@ -31,14 +31,13 @@ export function readKafka(loading: Loading): {
   const { kafkaBrokers: brokers, compression, replicas, kafkaSessionTimeout: sessionTimeoutMs } = values;
   const tls = readTls('kafkaSsl', loading);
   const isEncrypted = values.kafkaSsl || tls.value.ca !== null || tls.value.cert !== null;
-  const login = readLogin(values.kafkaSaslUsername, 'kafkaSaslPassword', loading);
   return {
     kafka: brokers && {
       brokers,
       get ssl() {
         return isEncrypted ? tls.value : null;
       },
-      sasl: login && Object.assign(login, { mechanism: values.kafkaSaslMechanism }),
+      sasl: readKafkaLogin(loading, tls),
       compression,
       replicas,
       sessionTimeoutMs,
@@ -54,14 +53,19 @@ const together = [
   ['schemaRegistryUsername', 'schemaRegistryPassword'],
   ['schemaRegistryCertFile', 'schemaRegistryKeyFile'],
   [`${bearerAuth}IssuerEndpointUrl`, `${bearerAuth}ClientId`, `${bearerAuth}ClientSecret`],
+  [`${oauthbearer}TokenEndpointUrl`, `${oauthbearer}ClientId`, `${oauthbearer}ClientSecret`],
 ] as const;
 
-/** The ways to log in to the registry, of which one can be set. */
-const logins = ['schemaRegistryUsername', `${bearerAuth}Token`, `${bearerAuth}ClientId`] as const;
+/** The ways to log in to a server, of which one can be set. */
+const logins = [
+  ['schemaRegistryUsername', `${bearerAuth}Token`, `${bearerAuth}ClientId`],
+  [`${oauthbearer}Token`, `${oauthbearer}ClientId`],
+] as const;
 
 function checkTogether(loading: Loading): void {
   const { origins, mistakes } = loading;
-  const isSet = (key: SettingKey) => origins.has(key) || origins.has(`${key}File` as SettingKey);
+  const isSet = (key: SettingKey) =>
+    ['', 'File', 'Command'].some((more) => origins.has(`${key}${more}` as SettingKey));
   const need = (needed: SettingKey, since: SettingKey | undefined): void => {
     if (since === undefined || !isSet(since) || isSet(needed)) return;
     const problem = `is not set, expected ${settings[needed].env}, since ${settings[since].env} is set`;
@@ -69,13 +73,21 @@ function checkTogether(loading: Loading): void {
   };
   need('schemaRegistryUrl', 'kafkaBrokers');
   for (const keys of together) for (const key of keys) need(key, keys.find(isSet));
-  need(`${bearerAuth}ClientId`, `${bearerAuth}Scope`);
+  for (const client of [bearerAuth, oauthbearer]) need(`${client}ClientId`, `${client}Scope`);
   const withToken = [`${bearerAuth}LogicalCluster`, `${bearerAuth}IdentityPoolId`] as const;
   if (!isSet(`${bearerAuth}Token`)) need(`${bearerAuth}ClientId`, withToken.find(isSet));
-  const [first, second] = logins.filter(isSet);
-  if (first === undefined || second === undefined) return;
-  const problem = `and ${settings[first].env} are both set, expected one of them`;
-  mistakes.push({ key: second, where: whereSet(loading, second), problem });
+  const isByToken = loading.values.kafkaSaslMechanism === 'oauthbearer';
+  if (isByToken && !logins[1].some(isSet)) {
+    const problem =
+      'is oauthbearer, expected with it a token (KAFKA_SASL_OAUTHBEARER_TOKEN_FILE) or a client (KAFKA_SASL_OAUTHBEARER_CLIENT_ID)';
+    mistakes.push({ key: 'kafkaSaslMechanism', where: whereSet(loading, 'kafkaSaslMechanism'), problem });
+  }
+  for (const ways of logins) {
+    const [first, second] = ways.filter(isSet);
+    if (first === undefined || second === undefined) continue;
+    const problem = `and ${settings[first].env} are both set, expected one of them`;
+    mistakes.push({ key: second, where: whereSet(loading, second), problem });
+  }
 }
 
 function readRegistry(loading: Loading): SchemaRegistryConfig | null {
@@ -90,7 +102,7 @@ function readRegistry(loading: Loading): SchemaRegistryConfig | null {
 /** The token for the registry: the one that is set, or one that a token server gives. */
 function readBearer(loading: Loading, tls: Live<TlsTexts>): RegistryBearer | null {
   const set = readSecret(loading, `${bearerAuth}Token`);
-  const token = set === null ? readGrant(loading, tls) : (set.secret ?? set);
+  const token = set === null ? readGrant(loading, bearerAuth, tls) : (set.secret ?? set);
   const cluster = loading.values[`${bearerAuth}LogicalCluster`];
   const pool = loading.values[`${bearerAuth}IdentityPoolId`];
   const headers = {
@@ -98,29 +110,6 @@ function readBearer(loading: Loading, tls: Live<TlsTexts>): RegistryBearer | nul
     ...(pool && { 'Confluent-Identity-Pool-Id': pool }),
   };
   return token && { token, headers };
-}
-
-/** Null if the settings of a token server are not complete. */
-function readGrant(loading: Loading, tls: Live<TlsTexts>): GrantedToken | null {
-  const { values, rotation } = loading;
-  const key = `${bearerAuth}ClientSecret` as const;
-  const found = readSecret(loading, key);
-  const [tokenUrl, clientId] = [values[`${bearerAuth}IssuerEndpointUrl`], values[`${bearerAuth}ClientId`]];
-  if (found === null || tokenUrl === null || clientId === null) return null;
-  const grant: Grant = {
-    ...{ scheme: 'oauth2', id: bearerAuth, tokenUrl, clientId, parameters: {}, clientAuth: 'basic' },
-    scope: values[`${bearerAuth}Scope`] ?? undefined,
-    ...{ key: whereSet(loading, key) ?? `${key}File`, clientSecret: found.value, secret: found.secret },
-    hide: rotation.granted('tokens of the registry'),
-  };
-  const trust = {
-    get ca() {
-      return tls.value.ca;
-    },
-  };
-  // Loaded only if needed, as all clients of servers are.
-  const { grantedToken }: typeof import('../source/granted-token') = require('../source/granted-token');
-  return grantedToken(grant, trust, Number.POSITIVE_INFINITY);
 }
 
 /** The files of one server: their texts as they are now. */
@@ -150,20 +139,4 @@ function readTls(server: 'kafkaSsl' | 'schemaRegistry', loading: Loading): Live<
   };
   const files = [keys.ca, keys.cert, keys.key, `${keys.passphrase}File` as const].map((key) => values[key]);
   return liveFiles(server, files, readNow(loading.mistakes), readNow, loading);
-}
-
-/** Null if user or password is not set. */
-function readLogin(
-  username: string | null,
-  key: 'kafkaSaslPassword' | 'schemaRegistryPassword',
-  loading: Loading,
-): { readonly username: string; readonly password: string } | null {
-  const password = readSecret(loading, key);
-  if (username === null || password === null) return null;
-  return {
-    username,
-    get password() {
-      return password.value;
-    },
-  };
 }

@@ -34,6 +34,14 @@ const file = (doc: string) => ({ value: 'file', schema: text('the path of a file
 const user = (doc: string) => ({ value: 'name', schema: text('the name of a user'), doc });
 const printable = matching(/^[\x21-\x7e]+$/, 'printable ASCII without blanks');
 const id = (doc: string, schema = printable) => ({ value: 'id', schema, doc });
+const clientId = id('Id of the client at the token server.', matching(/./, 'the id of the client'));
+const identityPool = id('Identity pool of a token, as Confluent Cloud asks: `pool-…`.');
+const scope = {
+  value: 'scope',
+  schema: text('the scope of the token'),
+  doc: 'Scope that the token is asked for.',
+};
+const bearerToken = token(/^[\x21-\x7e]{4,}$/, 'printable ASCII characters without blanks');
 const secretText = (doc: string) => ({ schema: password(), doc, secret: true });
 
 const topicText = 'letters, digits, dots, dashes and underscores, at most 100';
@@ -110,15 +118,42 @@ const table = {
   kafkaSslKeyPasswordFile: file('File that holds that password and nothing else.'),
   kafkaSaslMechanism: {
     value: 'name',
-    schema: oneOf(['plain', 'scram-sha-256', 'scram-sha-512']),
+    schema: oneOf(['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer', 'aws-msk-iam']),
     default: 'plain',
-    doc: 'How to log in to the brokers if a user is set: `plain`, `scram-sha-256` or `scram-sha-512`.',
+    doc: 'How to log in to the brokers: if a user is set, by `plain`, `scram-sha-256` or `scram-sha-512`; by tokens with `oauthbearer` or `aws-msk-iam`.',
   },
   kafkaSaslUsername: user('User to log in as.'),
   kafkaSaslPassword: secretText(
     'Password of the user. There is no flag, because other users of the machine could read it.',
   ),
   kafkaSaslPasswordFile: file('File that holds that password and nothing else.'),
+  kafkaSaslOauthbearerToken: {
+    schema: bearerToken,
+    doc: 'Token to log in with, for `oauthbearer`. It ends, so a token file, a token command or a token server is better.',
+    secret: true,
+  },
+  kafkaSaslOauthbearerTokenFile: file(
+    'File that holds that token and nothing else. It is read again for each login.',
+  ),
+  kafkaSaslOauthbearerTokenCommand: {
+    schema: command(),
+    doc: 'Command that prints that token, as `apiTokenCommand`. It runs at the start, and before logins, at most once a minute.',
+    secret: true,
+  },
+  kafkaSaslOauthbearerTokenEndpointUrl: {
+    value: 'url',
+    schema: httpUrl(),
+    doc: 'Token server (OAuth2) that gives the client the tokens for the brokers; with id and secret of the client.',
+  },
+  kafkaSaslOauthbearerClientId: clientId,
+  kafkaSaslOauthbearerClientSecret: secretText('Secret of the client.'),
+  kafkaSaslOauthbearerClientSecretFile: file('File that holds that secret and nothing else.'),
+  kafkaSaslOauthbearerScope: scope,
+  kafkaSaslOauthbearerLogicalCluster: id('Cluster that a token is for, as Confluent Cloud asks: `lkc-…`.'),
+  kafkaSaslOauthbearerIdentityPoolId: identityPool,
+  kafkaSaslAwsRegion: id(
+    'Region of an MSK cluster, for `aws-msk-iam`. Default: AWS_REGION of the environment.',
+  ),
   kafkaSessionTimeout: {
     value: 'duration',
     schema: duration(500),
@@ -140,7 +175,7 @@ const table = {
   schemaRegistryPassword: secretText('Password of the user at the registry.'),
   schemaRegistryPasswordFile: file('File that holds that password and nothing else.'),
   schemaRegistryBearerAuthToken: {
-    schema: token(/^[\x21-\x7e]{4,}$/, 'printable ASCII characters without blanks'),
+    schema: bearerToken,
     doc: 'Bearer token for the registry, instead of a user.',
     secret: true,
   },
@@ -150,21 +185,14 @@ const table = {
     schema: httpUrl(),
     doc: 'Token server (OAuth2) that gives the client the tokens for the registry; with id and secret of the client.',
   },
-  schemaRegistryBearerAuthClientId: id(
-    'Id of the client at the token server.',
-    matching(/./, 'the id of the client'),
-  ),
+  schemaRegistryBearerAuthClientId: clientId,
   schemaRegistryBearerAuthClientSecret: secretText('Secret of the client.'),
   schemaRegistryBearerAuthClientSecretFile: file('File that holds that secret and nothing else.'),
-  schemaRegistryBearerAuthScope: {
-    value: 'scope',
-    schema: text('the scope of the token'),
-    doc: 'Scope that the token is asked for.',
-  },
+  schemaRegistryBearerAuthScope: scope,
   schemaRegistryBearerAuthLogicalCluster: id(
     'Registry that a token is for, as Confluent Cloud asks: `lsrc-…`.',
   ),
-  schemaRegistryBearerAuthIdentityPoolId: id('Identity pool of a token, as Confluent Cloud asks: `pool-…`.'),
+  schemaRegistryBearerAuthIdentityPoolId: identityPool,
   schemaRegistryCaFile: file(
     'Certificates (PEM) of authorities to trust at the registry and its token server, besides the authorities that Node.js comes with.',
   ),

@@ -15,7 +15,7 @@ type Login = Pick<KafkaConfig, 'sasl'>;
 
 /** By code: the names of the settings that hold the refused secret. */
 const settingsOf = {
-  KAFKA_UNAUTHENTICATED: (kafka) => (kafka?.sasl == null ? /^kafkaSsl/ : /^kafkaSaslPassword/),
+  KAFKA_UNAUTHENTICATED: (kafka) => (kafka?.sasl == null ? /^kafkaSsl/ : /^kafkaSasl/),
   KAFKA_CERTIFICATE: () => /^kafkaSsl/,
   REGISTRY_CERTIFICATE: () => /^schemaRegistry/,
   REGISTRY_UNAUTHORIZED: () => /^schemaRegistry(Password|BearerAuth)/,

@@ -521,7 +521,7 @@ const connecting = 'kafka-connection.md';
 const kafka = {
   KAFKA_UNREACHABLE: {
     ...passes,
-    what: 'The Kafka brokers cannot be reached. No broker answers, or the broker that is needed does not: it is down, it restarts, or its address is wrong.',
+    what: 'The Kafka brokers cannot be reached. No broker answers, or the broker that is needed does not: it is down, it restarts, or its address is wrong. Or the token server gives no token for the login for now; the message says which.',
     now: 'Nothing of the batch was written. It is tried again.',
     remedy:
       'Check the addresses (KAFKA_BROKERS), the network, whether the brokers run, and whether they expect TLS (KAFKA_SSL) or a login (KAFKA_SASL_USERNAME).',
@@ -529,17 +529,17 @@ const kafka = {
   },
   KAFKA_CERTIFICATE: {
     ...parks,
-    what: 'The certificate of a Kafka broker is not trusted. Its authority is unknown here, it has expired, is not valid yet, or is for another host; the message says which.',
+    what: 'The certificate of a Kafka broker, or of its token server, is not trusted. Its authority is unknown here, it has expired, is not valid yet, or is for another host; the message says which.',
     now: 'Nothing is published, and the password is not sent. It is tried again slowly.',
     remedy: 'Check the certificate of the brokers and the authority to trust (KAFKA_SSL_CA_FILE).',
     see: connecting,
   },
   KAFKA_UNAUTHENTICATED: {
     ...parks,
-    what: "The Kafka brokers refused the login. A broker refused the user or the client's certificate, or demands one that is not set. Brokers give the same answer for an unknown user and a wrong password.",
+    what: "The Kafka brokers refused the login. A broker refused the user or the client's certificate, or demands one that is not set. Brokers give the same answer for an unknown user and a wrong password. Or a broker refused the token, or the token server refused the client.",
     now: NOTHING_PUBLISHED,
     remedy:
-      'Check user, password and mechanism (KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD, KAFKA_SASL_MECHANISM). A password or a certificate in a file is read again by itself.',
+      'Check user, password and mechanism (KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD, KAFKA_SASL_MECHANISM), or the token or its client (KAFKA_SASL_OAUTHBEARER_…). A secret or a certificate in a file is read again by itself.',
     see: connecting,
   },
   KAFKA_FORBIDDEN: {

@@ -23,6 +23,8 @@ export interface Grant extends ClientCredentials {
   readonly clientSecret: string;
   /** The source of the client's secret. Left out: it cannot change. */
   readonly secret?: Secret | undefined;
+  /** A token is renewed so long before it expires, if its life does not ask for more, ms. Default: 0. */
+  readonly leastMarginMs?: number;
   /** From then on nobody sees this token. */
   hide(token: string): void;
 }

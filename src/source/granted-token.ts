@@ -24,7 +24,7 @@ type Token = { readonly code: null; readonly value: string; readonly usedForMs: 
 /** A token is a small answer: a server that takes longer is in trouble, ms. */
 const MOST_MS = 8_000;
 const MOST_BYTES = 65_536;
-/** A token is renewed at most so long before it expires, ms. */
+/** A token is renewed a tenth of its life before it expires, but at most so long, ms. */
 const MARGIN_MS = 60_000;
 /** The shortest use of a token, and the shortest pause after a refusal, ms. */
 const LEAST_MS = 1_000;
@@ -168,5 +168,6 @@ function tokenIn(
   // Also written as a text, or as 3600.0.
   const livesFor = Number(String(seconds));
   const livesMs = livesFor > 0 ? livesFor * 1_000 : Number.POSITIVE_INFINITY;
-  return { code: null, value, usedForMs: Math.max(LEAST_MS, livesMs - Math.min(MARGIN_MS, livesMs / 10)) };
+  const marginMs = Math.max(grant.leastMarginMs ?? 0, Math.min(MARGIN_MS, livesMs / 10));
+  return { code: null, value, usedForMs: Math.max(LEAST_MS, livesMs - marginMs) };
 }

@@ -13,6 +13,8 @@ export interface TokenServer extends Pick<HttpServer, 'stop'> {
   readonly valid: Set<string>;
   /** Members of the next answers, over the usual ones. */
   members: Readonly<Record<string, unknown>>;
+  /** Makes the next tokens. */
+  issue: () => string;
   /** Answers the next requests in its place. */
   answer: ((response: ServerResponse, index: number) => void) | null;
   /** The client's secret. */
@@ -31,7 +33,7 @@ export async function startTokenServer(secret: string): Promise<TokenServer> {
     if (tokens.answer !== null) return tokens.answer(response, asked.length - 1);
     if (!isClient(form, request.headers.authorization, tokens.secret))
       return sendJson(response, { error: 'invalid_client', error_description: 'No such client' }, 401);
-    const access_token = `issued-${asked.length}-${'x'.repeat(20)}.${Math.random().toString(36).slice(2)}`;
+    const access_token = tokens.issue();
     tokens.valid.add(access_token);
     return sendJson(response, { access_token, token_type: 'Bearer', expires_in: 3600, ...tokens.members });
   });
@@ -39,6 +41,7 @@ export async function startTokenServer(secret: string): Promise<TokenServer> {
     ...server,
     url: `${server.url}/oauth/token`,
     ...{ asked, valid: new Set<string>(), members: {}, answer: null, secret },
+    issue: () => `issued-${asked.length}-${'x'.repeat(20)}.${Math.random().toString(36).slice(2)}`,
     admits: ({ headers }) => tokens.valid.has(headers.authorization?.replace('Bearer ', '') ?? ''),
   };
   return tokens;

@@ -14,7 +14,7 @@ export interface Certificate {
   readonly key: string;
 }
 
-export type Mechanism = 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512';
+export type Mechanism = 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512' | 'OAUTHBEARER';
 
 /** How clients come in by a port of its own; neither TLS nor a login where nothing is given. */
 export interface Listener {
@@ -26,7 +26,7 @@ export interface Listener {
   };
   readonly login?: {
     readonly mechanisms: readonly Mechanism[];
-    /** Who may, by any of the mechanisms. */
+    /** Who may, by any of the mechanisms. With OAUTHBEARER, anybody whose token names a subject: it needs no signature. */
     readonly users: readonly User[];
   };
 }
@@ -73,6 +73,7 @@ export function listenerProperties(name: string, listener: Listener, folder: str
 
 /** Passwords of SCRAM lie in the metadata instead: see `scramArguments`. */
 function jaas(mechanism: Mechanism, users: readonly User[]): string {
+  if (mechanism === 'OAUTHBEARER') return `${loginModules}.oauthbearer.OAuthBearerLoginModule required;`;
   if (mechanism !== 'PLAIN') return `${loginModules}.scram.ScramLoginModule required;`;
   const known = users.map(({ username, password }) => ` user_${username}="${password}"`);
   return `${loginModules}.plain.PlainLoginModule required${known.join('')};`;
@@ -82,7 +83,7 @@ function jaas(mechanism: Mechanism, users: readonly User[]): string {
 export function scramArguments(listeners: Listeners): string[] {
   const credentials = Object.values(listeners).flatMap(({ login }) =>
     (login?.mechanisms ?? [])
-      .filter((mechanism) => mechanism !== 'PLAIN')
+      .filter((mechanism) => mechanism.startsWith('SCRAM'))
       .flatMap((mechanism) =>
         login!.users.map(
           ({ username, password }) => `${mechanism}=[name=${username},password=${password},iterations=4096]`,

@@ -5,6 +5,7 @@ import { ExponentialBackoff, handleWhen, retry } from 'cockatiel';
 import { HighwaterError } from '../../errors';
 import { isCertificateFailure, isClientRefused } from '../../net/certificate-failures';
 import { networkCode, networkReason } from '../../net/network-reason';
+import { type BearerToken, readyToken } from '../../secrets/bearer-token';
 import { excerpt } from '../../secrets/excerpt';
 import { addressPasswords, proxyPasswords } from '../../secrets/proxy-passwords';
 import { createRedactor } from '../../secrets/redaction';
@@ -18,19 +19,9 @@ export interface RegistryTls {
   readonly passphrase: string | null;
 }
 
-/** A bearer token that is set, or is fetched and renewed. It is read for each call. */
-export interface RegistryToken {
-  readonly value: string;
-  /** Fetches the token unless there is one. @returns why there is none */
-  ready?(signal: AbortSignal): Promise<{ readonly code: string; readonly what: string } | null>;
-  /** @returns whether there is another token, or one can be fetched, after a 401 */
-  isReplaced?(refused: string): Promise<boolean>;
-  /** The registry takes the token. */
-  accepted?(): void;
-}
-
 export interface RegistryBearer {
-  readonly token: RegistryToken;
+  /** Read for each call. */
+  readonly token: BearerToken;
   /** What else a call with a token carries. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -122,7 +113,7 @@ export function registryHttp(
       let answer: AxiosResponse<string>;
       let token: string | null = null;
       try {
-        token = bearer && (await tokenOf(bearer, stop.signal));
+        token = bearer && (await readyToken(bearer.token, stop.signal, withoutToken));
         hide(token ?? auth?.password ?? '');
         answer = await axios.request<string>({
           url: `${url}${path}`,
@@ -206,15 +197,11 @@ function agents(tlsNow: () => RegistryTls | null): () => { readonly httpsAgent?:
   };
 }
 
-/** @throws HighwaterError the token server gives no token */
-async function tokenOf({ token }: RegistryBearer, signal: AbortSignal): Promise<string> {
-  const failed = await token.ready?.(signal);
-  if (!failed) return token.value;
-  const { code, what } = failed;
-  if (code === 'SOURCE_CERTIFICATE') throw new HighwaterError('REGISTRY_CERTIFICATE', what);
-  const isRefused = code === 'SOURCE_TOKEN_REFUSED';
-  throw new HighwaterError(isRefused ? 'REGISTRY_UNAUTHORIZED' : 'REGISTRY_UNREACHABLE', what);
-}
+const withoutToken = {
+  certificate: 'REGISTRY_CERTIFICATE',
+  refused: 'REGISTRY_UNAUTHORIZED',
+  unavailable: 'REGISTRY_UNREACHABLE',
+} as const;
 
 function codeOf(status: number) {
   if (status === 401 || status === 403) return 'REGISTRY_UNAUTHORIZED';

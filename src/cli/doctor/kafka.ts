@@ -103,7 +103,8 @@ interface CheckedTopics {
 
 async function checkBrokers(cluster: KafkaConfig, deps: TopicDeps): Promise<Check[]> {
   const { brokers: addresses, sasl } = cluster;
-  const login = sasl === null ? 'without a login' : `as ${sasl.username} (${sasl.mechanism})`;
+  const by = sasl?.username === undefined ? 'by a token' : `as ${sasl.username}`;
+  const login = sasl === null ? 'without a login' : `${by} (${sasl.mechanism})`;
   try {
     const brokers = await examineBrokers(deps);
     const away = brokers.filter(({ unreachable }) => unreachable !== null);

@@ -11,6 +11,8 @@ type Name =
   | 'httpToken'
   | 'kafkaSslKeyPassword'
   | 'kafkaSaslPassword'
+  | 'kafkaSaslOauthbearerToken'
+  | 'kafkaSaslOauthbearerClientSecret'
   | 'schemaRegistryPassword'
   | 'schemaRegistryBearerAuthToken'
   | 'schemaRegistryBearerAuthClientSecret'
@@ -35,7 +37,8 @@ export function isSecretSet({ origins }: Loading, name: Name): boolean {
 export function readSecret(loading: Loading, name: Name, runs = true): SetSecret | null {
   const { values, origins, cwd, rotation, mistakes } = loading;
   const isToken = name.endsWith('Token');
-  const keys = [name, `${name}File`, ...(name === 'apiToken' ? (['apiTokenCommand'] as const) : [])] as const;
+  const commandKey = `${name}Command` as 'apiTokenCommand' | 'kafkaSaslOauthbearerTokenCommand';
+  const keys = [name, `${name}File`, ...(commandKey in settings ? [commandKey] : [])] as const;
   const set = keys
     .flatMap((key) => (origins.has(key) ? [{ key, ...origins.get(key)! }] : []))
     .sort((a, b) => a.rank - b.rank);
@@ -52,7 +55,7 @@ export function readSecret(loading: Loading, name: Name, runs = true): SetSecret
     return text === null ? null : { value: text };
   }
   const given = values[first.key];
-  const isCommand = first.key === 'apiTokenCommand';
+  const isCommand = first.key === commandKey;
   if (given === null || (isCommand && !runs)) return null;
   const place = isCommand ? { command: given as Command } : { file: given as string };
   // The error shows the expected form, never the secret.

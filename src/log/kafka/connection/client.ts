@@ -1,4 +1,4 @@
-import { Kafka, logLevel, type RetryOptions, type SASLOptions } from 'kafkajs';
+import { Kafka, logLevel, type Mechanism, type RetryOptions, type SASLOptions } from 'kafkajs';
 import type { Logger } from '../../../logging/logger';
 import { bootstrap } from './bootstrap';
 import type { CodecName } from './compression';
@@ -9,6 +9,7 @@ import { endingSilent } from './guards/silent-connections';
 import { socketFactory } from './guards/sockets';
 import { watchQueues } from './guards/throttling';
 import { wholeAnswers } from './guards/whole-answers';
+import { type TokenLogin, tokenMechanism } from './token-login';
 
 /** Where and how to reach the brokers. */
 export interface KafkaConfig {
@@ -21,17 +22,19 @@ export interface KafkaConfig {
     readonly key: string | null;
     readonly passphrase: string | null;
   } | null;
-  readonly sasl: {
-    readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
-    readonly username: string;
-    /** Read for each login, since its file may change. */
-    readonly password: string;
-  } | null;
+  readonly sasl: PasswordLogin | TokenLogin | null;
   readonly compression: CodecName;
   /** Copies of new topics. Null: the brokers decide. */
   readonly replicas?: number | null;
   /** An instance loses its feeds after this time without a sign of life. Default: 10 s. */
   readonly sessionTimeoutMs?: number;
+}
+
+export interface PasswordLogin {
+  readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+  readonly username: string;
+  /** Read for each login, since its file may change. */
+  readonly password: string;
 }
 
 /**
@@ -88,7 +91,8 @@ export function kafkaClient(
 }
 
 /** kafkajs reads the password at each login, and adds members of its own to the object. */
-function loginOf(sasl: NonNullable<KafkaConfig['sasl']>): SASLOptions {
+function loginOf(sasl: PasswordLogin | TokenLogin): SASLOptions | Mechanism {
+  if (sasl.mechanism === 'oauthbearer') return tokenMechanism(sasl);
   const { mechanism, username } = sasl;
   return {
     mechanism,

@@ -32,6 +32,11 @@ export interface Asked {
 export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unknown {
   if (error instanceof HighwaterError) return error;
   const chain = causes(error);
+  const named = chain.find((one) => one instanceof HighwaterError);
+  if (named !== undefined) {
+    const { code, message, remedy } = named;
+    return new HighwaterError(code, `${doing}: ${message}`, { cause: error, remedy });
+  }
   if (!chain.some((one) => one instanceof KafkaJSError || isOfConnection(one))) return error;
   const says = chain.at(-1)!.message;
   const failed = (code: ErrorCode, what: string, remedy?: string) =>
