@@ -1,10 +1,18 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { examineTransactions } from '../../src/log/kafka/admin/examine';
 import { kafkaClient } from '../../src/log/kafka/connection/client';
 import { appender } from '../../src/log/kafka/shared-topics';
+import { startSimulator } from '../../src/simulator/simulator';
+import { commandLine } from '../support/cli';
 import { createTopics } from '../support/create-topics';
 import { plainKafka } from '../support/kafka-world';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
+import { tempFolder } from '../support/temp-folder';
+
+const cli = commandLine();
+const folder = tempFolder();
 
 it('a clock two hours ahead is named with the limit of the brokers', async () => {
   const { brokers } = await sharedServers();
@@ -33,6 +41,33 @@ it('a clock two hours ahead is named with the limit of the brokers', async () =>
     });
   } finally {
     await writer.close();
+  }
+}, 90_000);
+
+it('a publisher whose clock is two hours ahead names the topics, the record and its clock', async () => {
+  const { brokers, registryUrl } = await sharedServers();
+  const prefix = uniquePrefix();
+  const simulator = await startSimulator({ records: { insights: 0, analysts: 0, ipos: 5 } });
+  const clock = path.join(folder(), 'clock.cjs');
+  writeFileSync(clock, 'const { now } = Date; Date.now = () => now() + 7_200_000;');
+  try {
+    const env = {
+      KAFKA_BROKERS: brokers,
+      SCHEMA_REGISTRY_URL: registryUrl,
+      HIGHWATER_TOPIC_PREFIX: prefix,
+      HIGHWATER_API_URL: simulator.url,
+      HIGHWATER_API_TOKEN: simulator.token,
+      NODE_OPTIONS: `--require=${clock}`,
+    };
+    const run = cli(['run', '--once', '--feeds', 'ipos'], { cwd: folder(), env });
+    expect((await run.ended()).code).toBe(1);
+    const said = run.stderr().replace(/\s+/g, ' ');
+    expect(said).toMatch(/INVALID_TIMESTAMP\); the clock of this machine says 20/);
+    expect(said).toMatch(
+      /the oldest record for .*\.current.* is of 20.* do: Set the clock of this machine by NTP/,
+    );
+  } finally {
+    await simulator.stop();
   }
 }, 90_000);
 

@@ -1,15 +1,19 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import Database from 'libsql';
 import { recordDecoder } from '../../src/avro/codec/record-decoder';
 import { openLog } from '../../src/cli/log/open-log';
 import { loadConfig } from '../../src/config/load-config';
 import { ipos } from '../../src/feeds/ipos';
+import { roledTopics, settingsFor } from '../../src/log/kafka/admin/topic-rules';
 import { openLocalLog } from '../../src/log/local/local-log';
 import { allTopics, feedTopics } from '../../src/log/topics';
 import { copyFeeds } from '../../src/runtime/copy-feeds';
 import type { JsonRecord } from '../../src/simulator/endpoints';
 import { type CliPublisher, cliPublisher } from '../support/cli-publisher';
+import { createTopics } from '../support/create-topics';
 import { transitionsOnFeedTopic } from '../support/feeds';
+import { kafkaTools } from '../support/kafka-tools';
 import { kafkaWorld } from '../support/kafka-world';
 import { deadline, groupBy, readAll } from '../support/log-records';
 import { expectSample } from '../support/samples';
@@ -135,6 +139,36 @@ it('a record that is larger than a topic on Kafka takes is named', async () => {
     1,
     expect.stringMatching(/COPY_REFUSED {2}record .* has 1\d{6} bytes.*max\.message\.bytes/s),
   ]);
+});
+
+it('topics that take no old records are named with the command that lets them take them', async () => {
+  await done(['run', '--once']);
+  const monthsAgo = Date.now() - 90 * 86_400_000;
+  const file = new Database(path.join(folder(), 'data', 'highwater.db'));
+  file.exec(`UPDATE records SET timestamp = ${monthsAgo}`);
+  file.close();
+  const before = await contents('ipos');
+
+  where = onKafka;
+  const onlyIpos = { ...publishing(), HIGHWATER_FEEDS: 'ipos' };
+  const admin = kafka.client().admin();
+  await admin.connect();
+  for (const topic of roledTopics(feedTopics(ipos, kafka.prefix()))) {
+    const wanted = { ...settingsFor(topic), 'message.timestamp.before.max.ms': '86400000' };
+    const configEntries = Object.entries(wanted).map(([name, value]) => ({ name, value }));
+    const { name, partitions } = topic.spec;
+    await createTopics(admin, [{ topic: name, numPartitions: partitions, configEntries }]);
+  }
+  await admin.disconnect();
+
+  const { code, err } = await copy(onlyIpos);
+  expect(code).toBe(1);
+  expect(err.replaceAll(/\s+/g, ' ')).toContain(`is of ${new Date(monthsAgo).toISOString()}`);
+  const [commands = ''] = /(for topic in|kafka-configs\.sh) .*$/m.exec(err)!;
+  expect(commands).toContain('--add-config message.timestamp.before.max.ms=9223372036854775807');
+  await (await kafkaTools({ folder: folder() }))(commands);
+  expect((await copy(onlyIpos)).code).toBe(0);
+  expect(await contents('ipos')).toEqual(before);
 });
 
 it('transitions that were once on the topic of the changes are copied with it, and the publisher goes on', async () => {

@@ -9,7 +9,7 @@ import {
   KafkaJSSASLAuthenticationError,
 } from 'kafkajs';
 import { type ErrorCode, HighwaterError } from '../../../errors';
-import { type Access, aclCommand, type CommandTarget } from './admin-commands';
+import { type Access, aclCommand, type CommandTarget, configCommand } from './admin-commands';
 import { asWritten } from './bootstrap';
 import { type TlsFailure, tlsFailure } from './tls-failure';
 
@@ -69,8 +69,8 @@ export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unkn
     return failed('KAFKA_UNREACHABLE', `${asWritten(closed.broker ?? '')} closed the connection`, remedy);
   }
   if (type === 'INVALID_TIMESTAMP') {
-    const what = `the brokers refuse the time of a record (${type}); the clock of this machine says ${new Date().toISOString()}`;
-    return failed('LOG_FAILED', what, clockRemedy);
+    const { what, remedy } = timeRefused(chain, asked);
+    return failed('LOG_FAILED', what, remedy);
   }
   const few = chain.map((one) => fewBrokers.get(one)).find((one) => one !== undefined);
   if (few !== undefined) {
@@ -90,7 +90,40 @@ export function brokersFailed(what: string, more: { readonly now?: string } = {}
 }
 
 const clockRemedy =
-  'Set the clock of this machine by NTP; `highwater doctor` compares it with those of the API and the registry. Brokers take no record that is further ahead of their own clock than message.timestamp.after.max.ms (1 h by default), or further behind than message.timestamp.before.max.ms. If this clock is right, set those of the brokers. `highwater copy` keeps the times of records: give its topics a larger message.timestamp.before.max.ms first.';
+  'Set the clock of this machine by NTP; `highwater doctor` compares it with those of the API and the registry. Brokers take no record that is further ahead of their own clock than message.timestamp.after.max.ms (1 h by default), or further behind than message.timestamp.before.max.ms. If this clock is right, set those of the brokers.';
+
+/** Records of now are never this old, ms; those of a copied log are. */
+const HISTORY_MS = 3_600_000;
+/** Kafka's default of message.timestamp.before.max.ms: no limit. */
+const NO_LIMIT = `${2n ** 63n - 1n}`;
+
+function timeRefused(chain: readonly Error[], asked: Asked | undefined): { what: string; remedy: string } {
+  const iso = (ms: number) => new Date(ms).toISOString();
+  const now = Date.now();
+  const what = `the brokers refuse the time of a record (INVALID_TIMESTAMP); the clock of this machine says ${iso(now)}`;
+  const sent = chain.map((one) => refusedTimes.get(one)).find((one) => one !== undefined);
+  if (sent === undefined || asked === undefined) return { what, remedy: clockRemedy };
+  const { topics, oldestMs } = sent;
+  const older = `Let the topics take old records (before Kafka 3.6: message.timestamp.difference.max.ms):\n${configCommand(asked.cluster, topics, 'message.timestamp.before.max.ms', NO_LIMIT)}`;
+  return {
+    what: `${what}, and the oldest record for ${topics.join(', ')} is of ${iso(oldestMs)}`,
+    remedy: now - oldestMs > HISTORY_MS ? older : clockRemedy,
+  };
+}
+
+/** For errors that refuse the time of a record: what was sent. */
+const refusedTimes = new WeakMap<Error, { readonly topics: readonly string[]; readonly oldestMs: number }>();
+
+/** Notes which records a refused request had. @returns the error */
+export function noteTimes<T>(
+  error: T,
+  sends: readonly { readonly topic: string; readonly records: { readonly firstTimestamp: number } }[],
+): T {
+  if (!(error instanceof Error) || protocolType(error) !== 'INVALID_TIMESTAMP') return error;
+  const oldestMs = Math.min(...sends.map(({ records }) => records.firstTimestamp));
+  refusedTimes.set(error, { topics: [...new Set(sends.map(({ topic }) => topic))], oldestMs });
+  return error;
+}
 
 /** The TLS failure that broke a connection; null if it was something else. */
 function tlsRefusal(chain: readonly Error[]): { failure: TlsFailure; broker: string; says: string } | null {

@@ -1,6 +1,6 @@
 import { type CompressionTypes, KafkaJSError, type TopicPartition } from 'kafkajs';
 import { byTopic, type Cluster, grouped, knownLeader, type ProducerIdentity } from '../connection/cluster';
-import { brokersFailed } from '../connection/kafka-failure';
+import { brokersFailed, noteTimes } from '../connection/kafka-failure';
 import { produceEncoded } from '../protocol/produce-request';
 import type { EncodedRecords } from '../protocol/record-format';
 
@@ -77,6 +77,8 @@ export async function produceTo(
       firstSequence: sequences.next(each),
       records: each.records,
     })),
+  }).catch((error: unknown) => {
+    throw noteTimes(error, sends);
   });
   const answers = topics.flatMap(({ topicName, partitions }) =>
     partitions.map((each) => ({ topic: topicName, ...each })),
