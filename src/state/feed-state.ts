@@ -126,10 +126,9 @@ export async function feedState(
       last = null;
       for (const [id, wire] of changes.images) {
         if (wire === null) images.delete(id);
-        else images.set(id, wire);
+        else images.set(id, wire, { seenAt: changes.seen.get(id) ?? null });
       }
       for (const [i, group] of groups.entries()) group.attach(changes.groups[i]!);
-      for (const [id, updated] of changes.seen) images.see(id, updated);
       for (const [partition, more] of changes.growth.entries()) counts[partition]! += more;
       for (const [sha256, isKept] of changes.deadLetters) {
         if (isKept) deadLetters.add(sha256);

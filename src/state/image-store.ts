@@ -27,11 +27,10 @@ export interface ImageStore {
    */
   isSame(id: string, image: Buffer): boolean;
   /**
-   * Copies the image. From then on `seenAt` of the record is unknown, and the record is shown.
-   * @param age what the record is of, if the image is not new
+   * Copies the image. From then on the record is shown.
    * @throws HighwaterError STATE_TOO_LARGE; the store is as it was
    */
-  set(id: string, image: Buffer, age?: ImageAge): void;
+  set(id: string, image: Buffer, sight?: ImageAge & { readonly seenAt?: number | null }): void;
   delete(id: string): void;
   idOf(number: number): string;
   /** A copy of the image. */
@@ -101,14 +100,14 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
   );
 
   const find = (id: string): number => {
-    const tag = tagOf(id);
-    return index.find(hashOf(id), (number) => isOf(number, tag) && slabs.hasId(places.get(number), id));
+    const { hash, tag } = hashesOf(id);
+    return index.find(hash, (number) => isOf(number, tag) && slabs.hasId(places.get(number), id));
   };
   const isOf = (number: number, tag: number): boolean => flags.get(number) >>> TAG_SHIFT === tag;
 
   /** Like `find`, but reads the id only if another record has the same hashes: if only one has, an unknown id may be taken for it. */
   function findKnown(id: string): number {
-    const tag = tagOf(id);
+    const { hash, tag } = hashesOf(id);
     let first = -1;
     const isSecond = (number: number) => {
       if (!isOf(number, tag)) return false;
@@ -116,7 +115,7 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
       first = number;
       return false;
     };
-    return index.find(hashOf(id), isSecond) === -1 ? first : find(id);
+    return index.find(hash, isSecond) === -1 ? first : find(id);
   }
 
   function seenAt(number: number): number | null {
@@ -162,26 +161,31 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
       return number === -1 ? undefined : Buffer.from(slabs.entry(places.get(number)).image);
     },
     isSame(id, image) {
-      const [tag, low, high] = [tagOf(id), ...hashOfImage(image)];
-      const isIt = (number: number) =>
-        lows.get(number) === low && highs.get(number) === high && isOf(number, tag);
-      return index.find(hashOf(id), isIt) !== -1;
+      const { hash, tag } = hashesOf(id);
+      let halves: readonly [low: number, high: number] | null = null;
+      const isIt = (number: number) => {
+        if (!isOf(number, tag)) return false;
+        halves ??= hashOfImage(image);
+        return lows.get(number) === halves[0] && highs.get(number) === halves[1];
+      };
+      return index.find(hash, isIt) !== -1;
     },
-    set(id, image, { isUnshown = false, isOutOfScope = false } = {}) {
+    set(id, image, { isUnshown = false, isOutOfScope = false, seenAt: second = null } = {}) {
       if (slabs.left <= FULL) throw stateTooLarge(`The feed has ${size} records.`);
       const known = find(id);
       const number = known === -1 ? nextNumber() : known;
       const before = places.get(number);
       places.set(number, slabs.append(number, id, image));
       const age = (isUnshown ? UNSHOWN : 0) | (isOutOfScope ? OUT_OF_SCOPE : 0);
-      flags.set(number, (tagOf(id) << TAG_SHIFT) | TAKEN | SHOWN | age);
+      const { hash, tag } = hashesOf(id);
+      flags.set(number, (tag << TAG_SHIFT) | TAKEN | SHOWN | age);
       const [low, high] = hashOfImage(image);
       lows.set(number, low);
       highs.set(number, high);
-      setSeen(number, null);
+      setSeen(number, second);
       bytes += image.length;
       if (known === -1) {
-        index.add(hashOf(id), number);
+        index.add(hash, number);
         size++;
       } else {
         bytes -= slabs.release(before);
@@ -191,7 +195,7 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
     delete(id) {
       const number = find(id);
       if (number === -1) return;
-      index.remove(hashOf(id), number);
+      index.remove(hashesOf(id).hash, number);
       const place = places.get(number);
       flags.set(number, 0);
       places.set(number, vacant);
@@ -238,9 +242,13 @@ export function stateTooLarge(records: string): HighwaterError {
   );
 }
 
-/** 12 bits of an id, other ones than `hashOf`. */
-function tagOf(id: string): number {
-  return hashOf(id, TAG_SEED) & 0xfff;
+/** Of the id that was asked for last: several methods are called for it, one after the other. */
+let last = { id: '', hash: hashOf(''), tag: hashOf('', TAG_SEED) & 0xfff };
+
+/** 32 and 12 bits. */
+function hashesOf(id: string): { readonly hash: number; readonly tag: number } {
+  if (last.id !== id) last = { id, hash: hashOf(id), tag: hashOf(id, TAG_SEED) & 0xfff };
+  return last;
 }
 
 const both = Buffer.alloc(8);
