@@ -140,6 +140,10 @@ describe('a cluster that refuses', () => {
 
   it.each(['least', 'closed'])('has a topic of commands (%s)', async (kind) => {
     const spec = commandsTopic('highwater', `${kind}.`);
+    const left = await assertCreatable('commands', [{ role: 'shared', spec }], { kafka, cluster, signal });
+    if (kind === 'closed')
+      expect(left).toContain('message.timestamp.type, retention.ms, so its records may carry');
+    else expect(left).toBeNull();
     await prepareSharedTopic(spec, { kafka, cluster, signal });
     expect(await settingsOf(spec.name)).toMatchObject({ 'segment.bytes': '1073741824' });
   });

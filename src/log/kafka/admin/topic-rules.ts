@@ -81,8 +81,9 @@ export function ease(role: TopicRole, asked: Record<string, string>, reason: str
 /** The effect on a new topic if it is without this setting. */
 export function effectOf(role: TopicRole, setting: string): string {
   if (setting === 'message.timestamp.type') return 'its records may carry the time of the broker';
-  if (role === 'dead-letters') return "dead letters are kept as long as the cluster's own settings say";
-  return role === 'changes' ? 'the cluster may limit the history' : 'each start may read more';
+  if (role === 'changes') return 'the cluster may limit the history';
+  const isOfReading = /^(segment|min\.cleanable)/.test(setting);
+  return isOfReading ? 'each start may read more' : 'the cluster decides how long records stay';
 }
 
 /** A setting of an existing topic, and the value that it should have. */
