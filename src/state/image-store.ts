@@ -22,9 +22,7 @@ export interface ImageStore {
   find(id: string): number;
   /** A copy of the image. */
   get(id: string): Buffer | undefined;
-  /**
-   * Whether the record has this image, by a hash of 44 bits of the id and one of 64 bits of the image, so that nothing is read.
-   */
+  /** Whether the record has this image, by hashes: 44 bits of the id, and 64 of the image. Nothing is read. */
   isSame(id: string, image: Buffer): boolean;
   /**
    * Copies the image. From then on the record is shown.
@@ -69,10 +67,10 @@ export interface ImageAge {
 const [NEARLY_FULL, FULL] = [1024, 16];
 /** Flags of a number. The bits above them are of another hash of the id. */
 const [TAKEN, SHOWN, UNSHOWN, OUT_OF_SCOPE, TAG_SHIFT] = [1, 2, 4, 8, 4];
-/** The smallest part of a second that is kept: 15 µs. */
-const FRACTIONS = 2 ** 16;
 /** Seed of that hash. */
 const TAG_SEED = 0x9747b28c;
+/** The smallest part of a second that is kept: 15 µs. */
+const FRACTIONS = 2 ** 16;
 
 /** @param options default: no file, images stay in memory */
 export function imageStore(options: SlabOptions = { fd: null }): ImageStore {

@@ -7,7 +7,6 @@ export type Place = number;
 
 /** An entry as it lies in memory, until the next call. */
 export interface Entry {
-  readonly number: number;
   readonly id: string;
   readonly image: Buffer;
 }
@@ -106,7 +105,6 @@ export class Slabs {
     const code = memory.readUInt32LE(at + ID_AT);
     const idEnd = at + HEADER_BYTES + bytesIn(code);
     return {
-      number: memory.readUInt32LE(at + NUMBER_AT),
       id: memory.toString(isWideIn(code) ? 'utf16le' : 'latin1', at + HEADER_BYTES, idEnd),
       image: memory.subarray(idEnd, idEnd + memory.readUInt32LE(at + IMAGE_AT)),
     };
