@@ -240,7 +240,7 @@ export function stateTooLarge(records: string): HighwaterError {
   );
 }
 
-/** Of the id that was asked for last: several methods are called for it, one after the other. */
+/** The hashes of the latest id: several methods are called for one id, one after the other. */
 let last = { id: '', hash: hashOf(''), tag: hashOf('', TAG_SEED) & 0xfff };
 
 /** 32 and 12 bits. */
