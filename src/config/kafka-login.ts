@@ -10,13 +10,14 @@ import { type Loading, whereSet } from './raw-settings';
 import { settingKeys } from './settings';
 import { readGrant } from './token-client';
 
-/** How to log in to the brokers; null: not at all. */
+/** How to log in to the brokers; null: not at all. Secrets of other mechanisms are read too, so that they are hidden. */
 export function readKafkaLogin(loading: Loading, tls: Live<TlsTexts>): KafkaConfig['sasl'] {
   const { kafkaSaslMechanism: mechanism, kafkaSaslUsername } = loading.values;
   checkMechanism(loading);
-  if (mechanism === 'oauthbearer') return readTokenLogin(loading, tls);
-  if (mechanism === 'aws-msk-iam') return readMskLogin(loading);
+  const byToken = readTokenLogin(loading, tls);
   const login = readLogin(kafkaSaslUsername, 'kafkaSaslPassword', loading);
+  if (mechanism === 'oauthbearer') return byToken;
+  if (mechanism === 'aws-msk-iam') return loading.values.kafkaBrokers && readMskLogin(loading);
   return login && Object.assign(login, { mechanism });
 }
 

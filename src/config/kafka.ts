@@ -31,13 +31,15 @@ export function readKafka(loading: Loading): {
   const { kafkaBrokers: brokers, compression, replicas, kafkaSessionTimeout: sessionTimeoutMs } = values;
   const tls = readTls('kafkaSsl', loading);
   const isEncrypted = values.kafkaSsl || tls.value.ca !== null || tls.value.cert !== null;
+  // Also without brokers: a secret that is set is hidden.
+  const sasl = readKafkaLogin(loading, tls);
   return {
     kafka: brokers && {
       brokers,
       get ssl() {
         return isEncrypted ? tls.value : null;
       },
-      sasl: readKafkaLogin(loading, tls),
+      sasl,
       compression,
       replicas,
       sessionTimeoutMs,
