@@ -36,15 +36,15 @@ export interface FeedState extends Pick<StateView, 'offset' | 'image' | 'seenAt'
 export type Records = Pick<
   ImageStore,
   | 'find'
-  | 'forgetShown'
+  | 'forgetWitnessed'
   | 'idOf'
   | 'imageOf'
   | 'isOutOfScope'
-  | 'isShown'
+  | 'isWitnessed'
   | 'numbers'
   | 'seenAt'
-  | 'show'
   | 'stored'
+  | 'witness'
 >;
 
 /** The state as the log has it. */

@@ -23,7 +23,8 @@ export function openImageFile(folder: string | null, feed: string, logger: Logge
   };
   if (folder === null) return { fd: null };
   try {
-    mkdirSync(folder, { recursive: true });
+    // As the embedded log would make it, which may use the same folder later.
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     const file = path.join(folder, `images-${randomUUID()}`);
     const fd = openSync(file, 'wx+', 0o600);
     unlinkSync(file);

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { closeSync } from 'node:fs';
 import { HighwaterError } from '../errors';
 import { Column } from './column';
 import { HashIndex, hashOf } from './hash-index';
@@ -38,10 +37,10 @@ export interface ImageStore {
   /** Unix seconds; null if unknown. */
   seenAt(number: number): number | null;
   /** Notes that the API has shown the record. */
-  show(id: string): void;
-  /** Whether the API has shown the record since `forgetShown`. */
-  isShown(number: number): boolean;
-  forgetShown(): void;
+  witness(id: string): void;
+  /** Whether the API has shown the record since `forgetWitnessed`. */
+  isWitnessed(number: number): boolean;
+  forgetWitnessed(): void;
   isUnshown(id: string): boolean;
   isOutOfScope(number: number): boolean;
   /** Sets the age of all images. */
@@ -52,7 +51,7 @@ export interface ImageStore {
   stored(): IterableIterator<number>;
   /** Whether only few slabs are left: a transaction's images still find a place, but no more should be begun. */
   readonly isNearlyFull: boolean;
-  /** Gives up the file. No other method works after it. May be called again. */
+  /** Gives up the file. Methods that read from it throw after it. May be called again. */
   close(): void;
 }
 
@@ -66,7 +65,7 @@ export interface ImageAge {
 /** For the images of a transaction: 1 GB, or so many large ones. Some are for images that must be moved. */
 const [NEARLY_FULL, FULL] = [1024, 16];
 /** Flags of a number. The bits above them are of another hash of the id. */
-const [TAKEN, SHOWN, UNSHOWN, OUT_OF_SCOPE, TAG_SHIFT] = [1, 2, 4, 8, 4];
+const [TAKEN, WITNESSED, UNSHOWN, OUT_OF_SCOPE, TAG_SHIFT] = [1, 2, 4, 8, 4];
 /** Seed of that hash. */
 const TAG_SEED = 0x9747b28c;
 /** The smallest part of a second that is kept: 15 µs. */
@@ -88,7 +87,6 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
   /** The vacant number, plus one, that was given up last; 0: there is none. */
   let vacant = 0;
   let bytes = 0;
-  let isClosed = false;
   const slabs = new Slabs(
     {
       isAt: (number, place) => (flags.get(number) & TAKEN) !== 0 && places.get(number) === place,
@@ -176,7 +174,7 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
       places.set(number, slabs.append(number, id, image));
       const age = (isUnshown ? UNSHOWN : 0) | (isOutOfScope ? OUT_OF_SCOPE : 0);
       const { hash, tag } = hashesOf(id);
-      flags.set(number, (tag << TAG_SHIFT) | TAKEN | SHOWN | age);
+      flags.set(number, (tag << TAG_SHIFT) | TAKEN | WITNESSED | age);
       const [low, high] = hashOfImage(image);
       lows.set(number, low);
       highs.set(number, high);
@@ -209,12 +207,12 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
       if (number !== -1) setSeen(number, updated < (seenAt(number) ?? 0) ? null : updated);
     },
     seenAt,
-    show(id) {
+    witness(id) {
       const number = findKnown(id);
-      if (number !== -1) flags.set(number, flags.get(number) | SHOWN);
+      if (number !== -1) flags.set(number, flags.get(number) | WITNESSED);
     },
-    isShown: (number) => has(number, SHOWN),
-    forgetShown: () => flags.update((flag) => flag & ~SHOWN),
+    isWitnessed: (number) => has(number, WITNESSED),
+    forgetWitnessed: () => flags.update((flag) => flag & ~WITNESSED),
     isUnshown: (id) => has(findKnown(id), UNSHOWN),
     isOutOfScope: (number) => has(number, OUT_OF_SCOPE),
     setAges({ isUnshown, isOutOfScope }) {
@@ -226,10 +224,7 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
       for (let number = from; number < used; number++) if (has(number, TAKEN)) yield number;
     },
     stored: () => slabs.numbers(),
-    close() {
-      if (options.fd !== null && !isClosed) closeSync(options.fd);
-      isClosed = true;
-    },
+    close: () => slabs.close(),
   };
 }
 

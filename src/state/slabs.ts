@@ -1,4 +1,4 @@
-import { readSync, writeSync } from 'node:fs';
+import { closeSync, readSync, writeSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { HighwaterError } from '../errors';
 
@@ -71,6 +71,7 @@ export class Slabs {
   private readonly unwritten = new Set<number>();
   /** Memory of a slab that was written, for the next one. */
   private spare: Buffer | null = null;
+  private isClosed = false;
 
   constructor(
     private readonly owner: EntryOwner,
@@ -147,6 +148,15 @@ export class Slabs {
     }
   }
 
+  /**
+   * Closes the file; may be called again. From then on nothing is written or read: another file may have been opened under the same
+   * descriptor.
+   */
+  close(): void {
+    if (this.options.fd !== null && !this.isClosed) closeSync(this.options.fd);
+    this.isClosed = true;
+  }
+
   private room(needed: number): { readonly memory: Buffer; readonly at: number; readonly place: Place } {
     const index = this.slabFor(needed);
     const slab = this.slabs[index]!;
@@ -175,7 +185,8 @@ export class Slabs {
     const slots = Math.ceil(length / this.slabBytes);
     const slot = slots === 1 ? (this.vacantSlots.pop() ?? this.slots++) : this.slots;
     if (slots > 1) this.slots += slots;
-    const memory = (slots === 1 ? this.spare : null) ?? Buffer.allocUnsafeSlow(length);
+    // Filled with zeros: what other memory held must not come into the file.
+    const memory = (slots === 1 ? this.spare : null) ?? Buffer.alloc(length);
     if (slots === 1) this.spare = null;
     this.slabs[index] = { memory, slot, length, used: 0, live: 0 };
     this.bytes += length;
@@ -217,7 +228,7 @@ export class Slabs {
   /** Writes a slab to the file, and gives up its memory. A slab that cannot be written stays in memory. */
   private spill(index: number, slab: Slab): void {
     const { fd, onWriteError } = this.options;
-    if (fd === null || slab.memory === null) return;
+    if (fd === null || this.isClosed || slab.memory === null) return;
     try {
       // A full disk may take the beginning without an error; the rest then says so.
       for (let done = 0; done < slab.used; )
@@ -263,6 +274,7 @@ export class Slabs {
   }
 
   private readFile(into: Buffer, from: number, length: number): void {
+    if (this.isClosed) throw damaged('nothing, since it is closed');
     let read = 0;
     try {
       while (read < length) {

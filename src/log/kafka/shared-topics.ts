@@ -3,8 +3,8 @@ import { joinSignals, unlessAborted } from '../../async/wait';
 import { HighwaterError } from '../../errors';
 import type { CommitLog, ProducerRecord, SharedTopicSpec } from '../commit-log';
 import { partitionOf } from '../partitioner';
+import type { TopicDeps } from './admin/topic-admin';
 import { prepareSharedTopic, type TopicLayout } from './admin/topic-settings';
-import type { CommandTarget } from './connection/admin-commands';
 import { clientRetry } from './connection/client';
 import { kafkaFailure, protocolType } from './connection/kafka-failure';
 import { drop } from './producer/producer';
@@ -21,12 +21,11 @@ const REFUSALS: ReadonlySet<string> = new Set([
 /**
  * Writes to topics that belong to no feed, outside any transaction. It has one idempotent producer, which the first call connects. A producer that failed is never used again: its outstanding records
  * may have been written, so its sequence numbers cannot be trusted.
- * @param cluster for the commands in errors
  * @param closing aborted with LOG_CLOSED when the log is closed
  */
 export function appender(
   kafka: Kafka,
-  cluster: CommandTarget,
+  cluster: TopicDeps['cluster'],
   closing: AbortSignal,
 ): Pick<CommitLog, 'append' | 'close'> {
   const layouts = new Map<string, TopicLayout>();

@@ -22,8 +22,8 @@ export interface Sight {
 }
 
 /**
- * Looks for records: reads from one second through another (fractions do not count), or to the end if rows come in no order. Rounds that wait for a
- * record to show up see these rows as well.
+ * Looks for records: reads from one second through another (fractions do not count), or to the end if rows come in no order. Rounds that
+ * wait for a record to show up see these rows as well.
  * @throws HighwaterError SOURCE_*, SCAN_*
  */
 export async function lookAt(

@@ -91,14 +91,14 @@ export async function reconcile(
     for (const row of rows) {
       const id = keys.id(row);
       if (id === null) withoutId++;
-      else records.show(id);
+      else records.witness(id);
     }
   };
   const found: Found = { pages: 0, rows: 0, created: 0, updated: 0, ordinary: 0 };
   const tell = teller(found, options);
-  const isMissing = (number: number) => !records.isShown(number) && !records.isOutOfScope(number);
+  const isMissing = (number: number) => !records.isWitnessed(number) && !records.isOutOfScope(number);
 
-  records.forgetShown();
+  records.forgetWitnessed();
   deps.witnesses.add(witness);
   try {
     let isComplete = await readAll(deps, options, found, tell, 1, signal);

@@ -1,4 +1,4 @@
-import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
@@ -55,7 +55,7 @@ const idsIn = (store: ImageStore) => Array.from(store.numbers(), store.idOf);
 interface Known {
   readonly image: Buffer;
   seenAt: number | null;
-  isShown: boolean;
+  isWitnessed: boolean;
   isUnshown: boolean;
   isOutOfScope: boolean;
 }
@@ -75,7 +75,7 @@ describe.each(kinds)('image store %s', (_, create) => {
             const [isUnshown, isOutOfScope] = [next(3) === 0, next(3) === 0];
             store.set(key, given, { isUnshown, isOutOfScope });
             model.set(key, {
-              ...{ image: Buffer.from(given), seenAt: null, isShown: true },
+              ...{ image: Buffer.from(given), seenAt: null, isWitnessed: true },
               ...{ isUnshown, isOutOfScope },
             });
             given.fill(0xee); // it was copied
@@ -90,12 +90,12 @@ describe.each(kinds)('image store %s', (_, create) => {
           store.see(shown, second);
           if (known !== undefined) known.seenAt = second < (known.seenAt ?? 0) ? null : second;
           if (next(3) === 0) {
-            store.show(shown);
-            if (known !== undefined) known.isShown = true;
+            store.witness(shown);
+            if (known !== undefined) known.isWitnessed = true;
           }
           if (next(200) === 0) {
-            store.forgetShown();
-            for (const one of model.values()) one.isShown = false;
+            store.forgetWitnessed();
+            for (const one of model.values()) one.isWitnessed = false;
           }
           if (next(200) === 0) {
             const isUnshown = next(2) === 0;
@@ -114,7 +114,7 @@ describe.each(kinds)('image store %s', (_, create) => {
           expect({
             image: bytes,
             seenAt: store.seenAt(number),
-            isShown: store.isShown(number),
+            isWitnessed: store.isWitnessed(number),
             isUnshown: store.isUnshown(other),
             isOutOfScope: store.isOutOfScope(number),
           }).toEqual(expected);
@@ -221,10 +221,10 @@ it('tells records apart whose ids have the same hashes', () => {
   expect(store.find(a)).not.toBe(store.find(b));
   expect([String(store.get(a)), String(store.get(b))]).toEqual(['image of a', 'image of b']);
   expect([store.isUnshown(a), store.isUnshown(b)]).toEqual([false, true]);
-  store.forgetShown();
-  store.show(b);
+  store.forgetWitnessed();
+  store.witness(b);
   store.see(a, 7);
-  expect([a, b].map((id) => store.isShown(store.find(id)))).toEqual([false, true]);
+  expect([a, b].map((id) => store.isWitnessed(store.find(id)))).toEqual([false, true]);
   expect([a, b].map((id) => store.seenAt(store.find(id)))).toEqual([7, null]);
   store.delete(a);
   expect([store.find(a), String(store.get(b))]).toEqual([-1, 'image of b']);
@@ -255,6 +255,20 @@ describe('a file', () => {
       expect(store.imageOf(first)).toEqual(Buffer.alloc(60, 1));
       expect(() => store.get('id-0')).toThrow(damaged);
     }
+  });
+
+  it('that is closed is neither written nor read, whatever has its descriptor now', () => {
+    const file = path.join(folder, 'closed');
+    const fd = openSync(file, 'wx+');
+    const store = imageStore({ fd, slabBytes: SLAB_BYTES });
+    for (let i = 0; i < 100; i++) store.set(`id-${i}`, Buffer.alloc(60, i));
+    store.close();
+    store.close();
+    const other = newFile();
+    expect(other).toBe(fd);
+    for (let i = 0; i < 100; i++) store.set(`new-${i}`, Buffer.alloc(60, i));
+    expect(fstatSync(other).size).toBe(0);
+    expect(() => store.get('id-0')).toThrow(damaged);
   });
 
   it('that cannot be written leaves images in memory, and says so once', () => {
