@@ -56,9 +56,16 @@ export interface FeedSession {
   /**
    * The records of one of the feed's compacted topics, in log order per key: at least the latest committed record of each key.
    * Earlier records and tombstones may come before it, so the reader keeps the last one of each key.
-   * @throws the signal's reason, because half of a state must not pass for the whole; LOG_RESTORE_STALLED
+   * @param after only records behind this end, as an earlier session gave it. Tombstones may be missing there
+   * @throws the signal's reason, because half of a state must not pass for the whole; LOG_RESTORE_STALLED; LOG_TOPIC_LOST if the topic
+   * does not reach to `after`, or is another one
    */
-  restore(topic: string, signal: AbortSignal): AsyncIterable<LogRecord>;
+  restore(topic: string, signal: AbortSignal, after?: TopicEnd): AsyncIterable<LogRecord>;
+  /**
+   * Where one of the compacted topics ends: before it lies every record that was there when the session began, or was committed by it.
+   * @returns null if that is not certain: a batch is on its way, its outcome is unknown, or the session is over
+   */
+  endOf(topic: string): TopicEnd | null;
   /** Begins to collect records for a later commit, in the form in which the log writes them. The caller need not keep them. */
   gather(): Gathered;
   /**
@@ -72,6 +79,16 @@ export interface FeedSession {
   commit(batch: TransactionBatch): Promise<void>;
   /** Lets others have the feed. May be called again. */
   release(): Promise<void>;
+}
+
+/** The end of a topic, as text that can be kept: the log that gave it knows it again. */
+export interface TopicEnd {
+  /** A topic that was created again has another one. Null: the log has no ids. */
+  readonly topicId: string | null;
+  /** By partition: the offset of the next record, or less. */
+  readonly offsets: readonly number[];
+  /** Number of the session's last batch; null: there was none. */
+  readonly commit: number | null;
 }
 
 /** All topics to which one feed writes. */

@@ -39,7 +39,7 @@ export async function actAsOwner(
       await carryOut(feed, owned, request, signal, turnsAlone(feed, owned, isQuiet, signal));
     } finally {
       // Whoever comes next fences this owner anyway.
-      await owned.release().catch(() => undefined);
+      await owned.close().catch(() => undefined);
     }
   } finally {
     await membership.leave();

@@ -14,6 +14,8 @@ export interface FeedTenureDeps extends OwnedFeedDeps {
   readonly tell: Tell;
   /** Commands for this feed: taken between polls, while it is owned. */
   readonly inbox: Inbox;
+  /** Called when the feed is released: its state is then kept for the next start, which others need not wait for. */
+  readonly onClosing?: (closed: Promise<void>) => void;
 }
 
 /** This instance's hold of a feed: none, then the group's grant, then the feed itself with its state in memory. */
@@ -44,6 +46,8 @@ export function feedTenure(feed: Feed, deps: FeedTenureDeps, once: boolean, sign
   const { membership, tell } = deps;
   let held: (Held & { leave(): void }) | null = null;
   let owned: OwnedFeed | null = null;
+  /** The state that was owned before is kept. */
+  let closed = Promise.resolve();
 
   async function hold(): Promise<Held & { leave(): void }> {
     tell({ kind: 'waiting', feed: feed.name });
@@ -64,13 +68,18 @@ export function feedTenure(feed: Feed, deps: FeedTenureDeps, once: boolean, sign
     },
     async own() {
       held ??= await hold();
+      await closed;
       owned ??= await takeOver(feed, deps, held);
       return { held, owned };
     },
     async release() {
       const had = owned;
       owned = null;
-      if (had !== null) await letGo(had);
+      if (had === null) return;
+      await letGo(had).finally(() => {
+        closed = had.close().catch(() => undefined);
+        deps.onClosing?.(closed);
+      });
     },
     async leave() {
       try {

@@ -41,8 +41,10 @@ export interface OwnedFeedDeps {
 export interface OwnedFeed {
   readonly session: FeedSession;
   readonly deps: PollDeps;
-  /** Lets others have the feed, and gives up its state. May be called again. */
+  /** Ends the state, and lets others have the feed. May be called again. */
   release(): Promise<void>;
+  /** The same, and resolves when what is kept of the state is written: nobody else need wait for that. */
+  close(): Promise<void>;
 }
 
 /**
@@ -73,8 +75,14 @@ export async function acquireFeed(
     const { record } = codec.schemas;
     const images = createImages(feed, record, codec.image);
     const state = await feedState(feed, images, restored);
+    let closed: Promise<void> | null = null;
     const release = async (): Promise<void> => {
-      await session.release().finally(state.close);
+      const topic = topics.current.name;
+      const end = session.endOf(topic);
+      const keep = end === null ? null : { topic, end, schemaId: codec.image.schemaId };
+      await session.release().finally(() => {
+        closed ??= state.close(keep);
+      });
     };
     const decode = createDecoder(feed, recordShape(record));
     const readRows = createRowReader(feed, record, codec.image);
@@ -82,6 +90,7 @@ export async function acquireFeed(
     return {
       session,
       release,
+      close: () => release().finally(() => closed),
       deps: {
         ...deps,
         feed,

@@ -69,6 +69,7 @@ export async function runWorker(
     ? null
     : serveCommands({ ...deps, topic: commandTopic, instance, redact, owns: held.owns });
   const handOver = earlyHandOver(membership, stop);
+  const closing = new Set<Promise<void>>();
   try {
     const ended = await Promise.allSettled(
       config.feeds.map((feed) => {
@@ -92,6 +93,10 @@ export async function runWorker(
           stateDir: config.stateDir,
           drift: createDrift(feed, logger),
           inbox: commands?.inboxOf(feed.name) ?? createInbox(),
+          onClosing(closed: Promise<void>) {
+            closing.add(closed);
+            void closed.then(() => closing.delete(closed));
+          },
         };
         return runFeedTask(feed, task, once, stop)
           .catch((error: unknown) => {
@@ -109,6 +114,7 @@ export async function runWorker(
   } finally {
     handOver.close();
     await Promise.all([commands?.close(), membership.leave()]);
+    await Promise.all(closing);
     clients.close();
     await flushSpans();
   }

@@ -4,6 +4,15 @@ const ENTRIES = 2 ** SHIFT;
 
 type Chunk = Uint16Array | Uint32Array;
 
+/** What is kept in columns and a few numbers, so that it can be written to a file and read back. */
+export interface Tabular<Facts> {
+  readonly columns: readonly Column[];
+  /** The numbers, as JSON has them. */
+  facts(): Facts;
+  /** Call it when the columns have been read. */
+  restored(facts: Facts): void;
+}
+
 /** A number for each index, outside the heap. Numbers that were never set are 0. */
 export class Column {
   private readonly chunks: Chunk[] = [];
@@ -17,8 +26,19 @@ export class Column {
   set(index: number, value: number): void {
     if (value === 0 && this.get(index) === 0) return;
     const number = index >>> SHIFT;
-    while (number >= this.chunks.length) this.chunks.push(new this.chunk(ENTRIES));
+    if (number >= this.chunks.length) this.piece(number);
     this.chunks[number]![index & (ENTRIES - 1)] = value;
+  }
+
+  /** Number of its pieces. */
+  get pieces(): number {
+    return this.chunks.length;
+  }
+
+  /** The memory of many entries. It is made if it is not there yet. */
+  piece(index: number): Uint8Array {
+    while (index >= this.chunks.length) this.chunks.push(new this.chunk(ENTRIES));
+    return new Uint8Array(this.chunks[index]!.buffer);
   }
 
   /** All entries at once: ten million take some milliseconds. */

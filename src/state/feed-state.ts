@@ -1,8 +1,11 @@
 import { inSlices } from '../async/slices';
 import type { FeedDefinition, LatestInGroupTransition } from '../feeds/definition';
+import type { TopicEnd } from '../log/commit-log';
 import type { VendorRecord } from '../types';
-import { GroupIndex } from './group-index';
+import { type GroupChains, GroupIndex } from './group-index';
+import type { ImageFile } from './image-file';
 import { type ImageStore, stateTooLarge } from './image-store';
+import { writeTable } from './kept-table';
 import {
   type ImageDecoder,
   type PendingBase,
@@ -28,8 +31,19 @@ export interface FeedState extends Pick<StateView, 'offset' | 'image' | 'seenAt'
   readonly records: Records;
   /** @throws HighwaterError STATE_TOO_LARGE */
   begin(): PendingState;
-  /** Gives up the images. */
-  close(): void;
+  /**
+   * Ends the state; may be called again. From then on nothing can be settled.
+   * @param keep what it takes to go on with these images, if nothing came between; null: they are given up
+   */
+  close(keep: KeepOptions | null): Promise<void>;
+}
+
+export interface KeepOptions {
+  /** The topic of the images, and where it ended for the session. */
+  readonly topic: string;
+  readonly end: TopicEnd;
+  /** Schema of the images that this state has written, and by which it reads all of them. */
+  readonly schemaId: number;
 }
 
 /** The records that have a committed image, by number. The methods are those of `ImageStore`. */
@@ -51,6 +65,9 @@ export type Records = Pick<
 export interface RestoredState {
   readonly offset: SourceOffset;
   readonly images: ImageStore;
+  readonly file: Pick<ImageFile, 'keep'>;
+  /** Transition with groups, as JSON → its groups, if they were kept. */
+  readonly groups: ReadonlyMap<string, GroupChains>;
   /** Ids of the schemas that wrote the images. */
   readonly writers: ReadonlySet<number>;
   readonly deadLetters: Set<string>;
@@ -78,13 +95,45 @@ export async function feedState(
       return last.record;
     },
   };
-  const groups = feed.transitions
-    .filter((transition): transition is LatestInGroupTransition => transition.kind === 'latest-in-group')
-    .map((transition) => new GroupIndex(transition, records));
-  if (groups.length > 0) {
+  const transitions = groupTransitions(feed);
+  const chains = transitions.map((transition) => restored.groups.get(JSON.stringify(transition)));
+  const groups = transitions.map((transition, i) => new GroupIndex(transition, records, chains[i]));
+  const unknown = groups.filter((_, i) => chains[i] === undefined);
+  if (unknown.length > 0) {
     await inSlices(images.stored(), (number) => {
-      for (const group of groups) group.add(number);
+      for (const group of unknown) group.add(number);
     });
+  }
+
+  let isClosed = false;
+  /** Changes have been taken over only in part: an error came between. */
+  let isPartial = false;
+
+  /** The log has this state, and no batch that the state does not know. */
+  function isAt({ commit }: TopicEnd): boolean {
+    return storedOffset.commit > 0 && (commit ?? storedOffset.commit) === storedOffset.commit;
+  }
+
+  async function keepImages({ topic, end, schemaId }: KeepOptions): Promise<void> {
+    const store = isPartial || !isAt(end) ? null : images.table.facts();
+    if (store === null) return;
+    const facts = {
+      ...{ topic, end, schemaId, store },
+      incarnation: storedOffset.incarnation,
+      commit: storedOffset.commit,
+      snapshotSeq: offset.snapshot_seq,
+      scopeSeq: offset.scope_seq,
+      partitionCounts: counts,
+      writers: [...new Set([...restored.writers, schemaId])],
+      groups: groups.map(({ transition, chains: { table } }) => ({
+        transition: JSON.stringify(transition),
+        facts: table.facts(),
+      })),
+    };
+    const columns = [images.table, ...groups.map((group) => group.chains.table)].flatMap(
+      (one) => one.columns,
+    );
+    await restored.file.keep((table) => writeTable(table, facts, columns));
   }
 
   const state: FeedState & PendingBase = {
@@ -105,7 +154,12 @@ export async function feedState(
     },
     groups,
     records: images,
-    close: images.close,
+    async close(keep) {
+      if (isClosed) return;
+      isClosed = true;
+      if (keep !== null) await keepImages(keep);
+      images.close();
+    },
     image: images.get,
     record(id) {
       const number = images.find(id);
@@ -122,6 +176,8 @@ export async function feedState(
     isUnshown: images.isUnshown,
     counts: () => ({ recordCount: images.size, partitionCounts: counts }),
     take(changes) {
+      if (isClosed) throw new RangeError(`the state of feed ${feed.name} is closed`);
+      isPartial = true;
       for (const [i, group] of groups.entries()) group.detach(changes.groups[i]!);
       last = null;
       for (const [id, wire] of changes.images) {
@@ -141,6 +197,7 @@ export async function feedState(
       // Only a transaction changes its number or the incarnation.
       const { commit, incarnation } = storedOffset;
       if (offset.commit !== commit || offset.incarnation !== incarnation) storedOffset = offset;
+      isPartial = false;
     },
     assertRoom() {
       if (images.isNearlyFull) throw stateTooLarge(`Feed ${feed.name} has ${images.size} records.`);
@@ -151,4 +208,10 @@ export async function feedState(
     },
   };
   return state;
+}
+
+function groupTransitions({ transitions }: FeedDefinition): LatestInGroupTransition[] {
+  return transitions.filter(
+    (transition): transition is LatestInGroupTransition => transition.kind === 'latest-in-group',
+  );
 }

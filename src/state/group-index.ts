@@ -30,19 +30,32 @@ export interface NumberedRecords {
   record(number: number): VendorRecord;
 }
 
+/** The groups of a transition as chains of record numbers, by the hash of the group. The newest record comes first. */
+export class GroupChains {
+  /** Number of a record → number of the next one in its group, plus one; 0: it is the last. */
+  readonly next = new Column(Uint32Array);
+  readonly heads = new HashIndex();
+  readonly table: HashIndex['table'] = {
+    ...this.heads.table,
+    columns: [this.next, ...this.heads.table.columns],
+  };
+}
+
 /**
  * The groups as they are committed. They are derived from the images only, so they are the same after a restart. Each group is a chain of
  * numbers, the newest record first, outside the heap: lists of ids would be a third of the memory of the images.
  */
 export class GroupIndex implements Groups {
-  /** Number of a record → number of the next one in its group, plus one; 0: it is the last. */
-  private readonly next = new Column(Uint32Array);
-  private readonly heads = new HashIndex();
+  private readonly next: Column;
+  private readonly heads: HashIndex;
 
   constructor(
     readonly transition: LatestInGroupTransition,
     private readonly records: NumberedRecords,
-  ) {}
+    readonly chains = new GroupChains(),
+  ) {
+    ({ next: this.next, heads: this.heads } = chains);
+  }
 
   newest(group: string): string | null {
     const head = this.head(group);

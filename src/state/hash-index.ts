@@ -1,4 +1,4 @@
-import { Column } from './column';
+import { Column, type Tabular } from './column';
 
 /** Keys in a bucket, on average. */
 const LOAD = 2;
@@ -18,6 +18,15 @@ export class HashIndex {
   private buckets = 1;
   /** The greatest power of two that is at most `buckets`, minus one. */
   private mask = 0;
+  readonly table: Tabular<readonly [count: number, buckets: number]> = {
+    columns: [this.heads, this.next, this.hashes],
+    facts: () => [this.count, this.buckets],
+    restored: ([count, buckets]) => {
+      this.count = count;
+      this.buckets = buckets;
+      this.mask = 2 ** (31 - Math.clz32(buckets)) - 1;
+    },
+  };
 
   /**
    * @param isIt tells whether the key of a number, which has this hash, is the one that is looked for

@@ -1,15 +1,45 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, openSync, unlinkSync } from 'node:fs';
+import { closeSync, fdatasync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { type FileHandle, open, rename, rm, unlink } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import type { Logger } from '../logging/logger';
 import type { SlabOptions } from './slabs';
 
+/** The images of a feed, in a file that ends with the ownership of the feed unless a table is kept beside it. */
+export interface ImageFile extends SlabOptions {
+  /**
+   * Writes the table that goes with the images as they are. The next owner in this folder may take both. Nothing may be written to the
+   * images after it.
+   */
+  keep(write: (table: FileHandle) => Promise<void>): Promise<void>;
+  close(): void;
+}
+
+/** A table that was kept, and its images. Nobody else has them any more. */
+export interface KeptImages {
+  readonly table: FileHandle;
+  readonly file: ImageFile;
+}
+
+export interface ImageFiles {
+  /** Takes what the owner before has kept here; null: nothing that can be taken. */
+  take(): Promise<KeptImages | null>;
+  /** A new file. All others of the feed are removed. */
+  open(): ImageFile;
+}
+
 /**
- * Opens a file for the images of a feed. Its name is removed at once, so that the system frees it when the process ends, in whatever way, and
- * no other process can take it for its own. Without a folder that can be written, images stay in memory.
- * @param folder null: in memory
+ * The files of one feed in a folder. Images are in `<topic>-<id>.images`. A table with the same id says that they are whole; whoever
+ * removes its name may use both, once. So nothing that comes later can use a table with images that have changed. Files without a
+ * table are of a process that runs, or was killed: both can do without the name.
+ *
+ * @param folder null: images stay in memory
+ * @param topic of the images; names the files
  */
-export function openImageFile(folder: string | null, feed: string, logger: Logger): SlabOptions {
+export function imageFiles(folder: string | null, topic: string, feed: string, logger: Logger): ImageFiles {
+  // A topic may have a longer name than a file. If two topics have the same files, each costs the other one what it has kept.
+  const stem = `${topic.slice(0, 180)}-`;
   const inMemory = 'The images of the feed stay in memory, which takes about 1 KB for each record.';
   const facts = { feed, folder };
   const onWriteError = (error: Error | null): void => {
@@ -21,20 +51,106 @@ export function openImageFile(folder: string | null, feed: string, logger: Logge
         remedy: 'Free space on the disk of HIGHWATER_STATE_DIR, or name another folder.',
       });
   };
-  if (folder === null) return { fd: null };
+
+  function imageFile(images: string, fd: number): ImageFile {
+    let isKept = false;
+    return {
+      fd,
+      onWriteError,
+      async keep(write) {
+        const table = images.replace(/images$/, 'table');
+        try {
+          await promisify(fdatasync)(fd);
+          const handle = await open(`${table}.new`, 'wx', 0o600);
+          try {
+            await write(handle);
+            await handle.sync();
+          } finally {
+            await handle.close();
+          }
+          await rename(`${table}.new`, table);
+          isKept = true;
+        } catch (error) {
+          await rm(`${table}.new`, { force: true }).catch(() => undefined);
+          logger.warn(`The state of feed ${feed} could not be kept: ${(error as Error).message}.`, {
+            ...facts,
+            now: 'The next start reads the images from the log.',
+            remedy: 'Free space on the disk of HIGHWATER_STATE_DIR, or name another folder.',
+          });
+        }
+      },
+      close() {
+        closeSync(fd);
+        if (!isKept) rmSync(images, { force: true });
+      },
+    };
+  }
+
+  const isOurs = (name: string): boolean =>
+    name.startsWith(stem) && /^[0-9a-f-]{36}\.(images|table|table\.new)$/.test(name.slice(stem.length));
+  const names = (): string[] => readdirSync(folder!).filter(isOurs);
+
+  return {
+    async take() {
+      if (folder === null) return null;
+      for (const name of listed(names)) {
+        if (!name.endsWith('.table')) continue;
+        const kept = await taken(path.join(folder, name), folder).catch(() => null);
+        if (kept === null) continue;
+        const { table, images, fd } = kept;
+        return { table, file: imageFile(images, fd) };
+      }
+      return null;
+    },
+    open() {
+      if (folder === null) return IN_MEMORY;
+      try {
+        // As the embedded log would make it, which may use the same folder later.
+        mkdirSync(folder, { recursive: true, mode: 0o700 });
+        for (const name of names()) rmSync(path.join(folder, name), { force: true });
+        const images = path.join(folder, `${stem}${randomUUID()}.images`);
+        return imageFile(images, openSync(images, 'wx+', 0o600));
+      } catch (error) {
+        logger.warn(`No file for the images of feed ${feed} can be made: ${(error as Error).message}.`, {
+          ...facts,
+          now: inMemory,
+          remedy: 'Name a folder in HIGHWATER_STATE_DIR that can be written.',
+        });
+        return IN_MEMORY;
+      }
+    },
+  };
+}
+
+const IN_MEMORY: ImageFile = { fd: null, keep: async () => undefined, close: () => undefined };
+
+/** Empty if there is no such folder. */
+function listed(names: () => string[]): string[] {
   try {
-    // As the embedded log would make it, which may use the same folder later.
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const file = path.join(folder, `images-${randomUUID()}`);
-    const fd = openSync(file, 'wx+', 0o600);
-    unlinkSync(file);
-    return { fd, onWriteError };
+    return names();
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Removes the name of a table, and opens its images. The folder is synchronized before anything else can be written: after a power
+ * failure the table must not be there again, beside images that have changed.
+ */
+async function taken(name: string, folder: string) {
+  const images = name.replace(/table$/, 'images');
+  const table = await open(name, 'r');
+  let fd: number | null = null;
+  try {
+    fd = openSync(images, 'r+');
+    // Only one of several can.
+    await unlink(name);
+    const handle = await open(folder, 'r');
+    await handle.sync().finally(() => handle.close());
+    return { table, images, fd };
   } catch (error) {
-    logger.warn(`No file for the images of feed ${feed} can be made: ${(error as Error).message}.`, {
-      ...facts,
-      now: inMemory,
-      remedy: 'Name a folder in HIGHWATER_STATE_DIR that can be written.',
-    });
-    return { fd: null };
+    await table.close();
+    if (fd !== null) closeSync(fd);
+    throw error;
   }
 }

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { HighwaterError } from '../errors';
-import { Column } from './column';
+import { Column, type Tabular } from './column';
 import { HashIndex, hashOf } from './hash-index';
-import { type SlabOptions, Slabs } from './slabs';
+import { type SlabFacts, type SlabOptions, Slabs } from './slabs';
 
 /**
  * The image of each record of a feed, by id. Memory holds about 30 bytes of each record: hashes of id and image, the place of the image, and
@@ -51,8 +51,22 @@ export interface ImageStore {
   stored(): IterableIterator<number>;
   /** Whether only few slabs are left: a transaction's images still find a place, but no more should be begun. */
   readonly isNearlyFull: boolean;
+  /**
+   * All that is not in the file, but for what the API has shown: the records are witnessed, and not seen. Its facts bring the slabs
+   * into the file; null: the file cannot have them.
+   */
+  readonly table: Tabular<StoreFacts | null>;
   /** Gives up the file. Methods that read from it throw after it. May be called again. */
   close(): void;
+}
+
+export interface StoreFacts {
+  readonly used: number;
+  readonly size: number;
+  readonly vacant: number;
+  readonly bytes: number;
+  readonly index: ReturnType<HashIndex['table']['facts']>;
+  readonly slabs: readonly SlabFacts[];
 }
 
 export interface ImageAge {
@@ -224,6 +238,20 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
       for (let number = from; number < used; number++) if (has(number, TAKEN)) yield number;
     },
     stored: () => slabs.numbers(),
+    table: {
+      columns: [places, flags, lows, highs, ...index.table.columns],
+      facts() {
+        const settled = slabs.settle();
+        return settled && { used, size, vacant, bytes, index: index.table.facts(), slabs: settled };
+      },
+      restored(facts) {
+        if (facts === null) return;
+        ({ used, size, vacant, bytes } = facts);
+        index.table.restored(facts.index);
+        slabs.restored(facts.slabs);
+        flags.update((flag) => (flag & TAKEN ? flag | WITNESSED : flag));
+      },
+    },
     close: () => slabs.close(),
   };
 }

@@ -7,11 +7,13 @@ import type { SchemaRegistry } from '../avro/registry/registry';
 import { HighwaterError } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
 import type { Feed } from '../feeds/feed';
-import type { FeedSession, FeedTopics, LogRecord } from '../log/commit-log';
+import type { FeedSession, FeedTopics, LogRecord, TopicEnd } from '../log/commit-log';
 import type { Logger } from '../logging/logger';
 import type { RestoredState } from './feed-state';
-import { openImageFile } from './image-file';
+import { GroupChains } from './group-index';
+import { type ImageFile, imageFiles, type KeptImages } from './image-file';
 import { type ImageStore, imageStore } from './image-store';
+import { type KeptFacts, readTable } from './kept-table';
 import { firstSourceOffset, newIncarnation, type SourceOffset } from './source-offset';
 
 export interface RestoreDeps {
@@ -43,42 +45,145 @@ export interface RestoreProgress {
 const TELL_EVERY = 1_000;
 
 /**
- * Reads a feed's state back from the log: source offset, images, dead letters. The codec learns every schema that wrote an image. A feed
- * without state begins a new incarnation. If the scope has changed, all records are read again. Records in the new scope come as `r`
- * or `u`. Other records stay, because nothing proves that they are gone. (A feed that began without a snapshot continues from
- * where it was.)
+ * Reads a feed's state back: source offset and dead letters from the log; the images from what was kept in the folder, and the records of
+ * the log since then. If nothing was kept, or it does not fit, all images come from the log. The codec learns every schema that wrote an
+ * image. A feed without state begins a new incarnation. If the scope has changed, all records are read again. Records in the new scope
+ * come as `r` or `u`. Other records stay, because nothing proves that they are gone. (A feed that began without a snapshot continues
+ * from where it was.)
  *
  * @throws HighwaterError STATE_DAMAGED if the images do not match the source offset
  */
 export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal): Promise<RestoredState> {
-  const images = imageStore(openImageFile(deps.stateDir, feed.name, deps.logger));
+  const { session, topics, logger } = deps;
+  const stored = await restoreOffset(feed, deps, signal);
+  const offset = stored === null ? null : inScope(stored, feed, deps.scope);
+  const restoring: Restoring = { ...deps, feed, offset, signal };
+  const files = imageFiles(deps.stateDir, topics.current.name, feed.name, logger);
+  const kept = await files.take();
+  const images =
+    (kept === null ? null : await fromKept(kept, restoring)) ?? (await fromLog(files.open(), restoring));
   try {
-    return await restoreInto(images, feed, deps, signal);
+    const deadLetters = new Set<string>();
+    for await (const { key, value } of session.restore(topics.deadLetters.name, signal)) {
+      if (value === null) deadLetters.delete(key);
+      else deadLetters.add(key);
+    }
+    return { ...images, offset: offset ?? newOffset(feed, deps.scope, Date.now()), deadLetters };
+  } catch (error) {
+    images.images.close();
+    throw error;
+  }
+}
+
+interface Restoring extends RestoreDeps {
+  readonly feed: Feed;
+  readonly offset: SourceOffset | null;
+  readonly signal: AbortSignal;
+}
+
+type RestoredImages = Pick<RestoredState, 'file' | 'images'> & {
+  readonly groups: Map<string, GroupChains>;
+  readonly writers: Set<number>;
+  readonly partitionCounts: number[];
+};
+
+async function fromLog(file: ImageFile, restoring: Restoring): Promise<RestoredImages> {
+  const { session, topics } = restoring;
+  const images = imageStore(file);
+  const partitionCounts: number[] = new Array(session.partitionsOf(topics.current.name)).fill(0);
+  const restored = { images, file, partitionCounts, groups: new Map(), writers: new Set<number>() };
+  try {
+    await readImages(restored, restoring);
+    const { writers } = restored;
+    // A schema may have written only images that others have replaced.
+    const isOfOne = writers.size < 2;
+    if (!isOfOne) writers.clear();
+    if (!isOfOne)
+      await inSlices(images.stored(), (number) => writers.add(readSchemaId(images.imageOf(number))));
+    return restored;
   } catch (error) {
     images.close();
     throw error;
   }
 }
 
-async function restoreInto(
-  images: ImageStore,
-  feed: Feed,
-  deps: RestoreDeps,
-  signal: AbortSignal,
-): Promise<RestoredState> {
-  const { session, topics, codec } = deps;
-  const stored = await restoreOffset(feed, deps, signal);
-  const offset = stored === null ? null : inScope(stored, feed, deps.scope);
-  const writers = new Set<number>();
-  const counts: number[] = new Array(session.partitionsOf(topics.current.name)).fill(0);
+/**
+ * The counts prove that it fits: records that were changed since are in the log, and a record that was deleted since, whose tombstone is
+ * gone, is one too many.
+ * @returns null: it does not fit
+ */
+async function fromKept({ table, file }: KeptImages, restoring: Restoring): Promise<RestoredImages | null> {
+  const { feed, logger, signal, codec, registry } = restoring;
+  const images = imageStore(file);
+  try {
+    const read = await readTable(table, (facts) => tableFor(facts, images, restoring)).finally(() =>
+      table.close(),
+    );
+    const { facts, groups } = read;
+    for (const id of facts.writers)
+      if (!codec.image.knowsWriter(id)) codec.image.addWriter(id, await registry.schemaById(id));
+    const writers = new Set(facts.writers);
+    const restored = { images, file, groups, writers, partitionCounts: [...facts.partitionCounts] };
+    const changes = await readImages(restored, restoring, facts.end);
+    const told = { feed: feed.name, records: images.size, changes };
+    logger.info(`Feed ${feed.name} goes on with the images that it kept.`, told);
+    // The groups were not told of the changes, or other fields may make the groups.
+    if (changes > 0 || facts.schemaId !== codec.image.schemaId) groups.clear();
+    return restored;
+  } catch (error) {
+    images.close();
+    signal.throwIfAborted();
+    const { message } = error as Error;
+    logger.info(`The kept images of feed ${feed.name} are not used, and the log is read: ${message}`, {
+      feed: feed.name,
+    });
+    return null;
+  }
+}
+
+/** The store and the groups that a table is read into. @throws RangeError if it is of another state */
+function tableFor(facts: KeptFacts, images: ImageStore, { offset, topics }: Restoring) {
+  const { topic, incarnation, commit, snapshotSeq, scopeSeq } = facts;
+  if (topic !== topics.current.name || incarnation !== offset?.incarnation)
+    throw new RangeError(`they are those of incarnation ${incarnation} in topic ${topic}`);
+  // The log has lost records, or is a copy from before.
+  if (commit > offset.commit || snapshotSeq > offset.snapshot_seq || scopeSeq > offset.scope_seq)
+    throw new RangeError(`they are of commit ${commit}, and the source offset is of commit ${offset.commit}`);
+  const groups = new Map(facts.groups.map(({ transition }) => [transition, new GroupChains()]));
+  const tables = [...groups.values()].map(({ table }) => table);
+  return {
+    ...{ facts, groups },
+    columns: [images.table, ...tables].flatMap(({ columns }) => columns),
+    restored() {
+      images.table.restored(facts.store);
+      for (const [i, table] of tables.entries()) table.restored(facts.groups[i]!.facts);
+      // All of them are from before a snapshot or a scope that has begun since.
+      if (snapshotSeq < offset.snapshot_seq) images.setAges({ isUnshown: true });
+      if (scopeSeq < offset.scope_seq) images.setAges({ isOutOfScope: true });
+    },
+  };
+}
+
+/**
+ * Reads images from the log, and checks that they are those of the source offset.
+ * @param after where the images end; left out: there are none yet
+ * @returns how many records were read
+ * @throws HighwaterError STATE_DAMAGED; as `FeedSession.restore`
+ */
+async function readImages(
+  { images, writers, partitionCounts: counts }: RestoredImages,
+  restoring: Restoring,
+  after?: TopicEnd,
+): Promise<number> {
+  const { feed, offset, session, topics, codec, signal } = restoring;
   /** Images of another incarnation that no later record has overwritten or removed yet. */
   const foreign = new Map<string, LogRecord>();
   const breather = createBreather();
   let records = 0;
   const tell = (isDone: boolean) =>
-    deps.onRestore?.(feed.name, { images: images.size, of: offset?.record_count ?? 0, records, isDone });
+    restoring.onRestore?.(feed.name, { images: images.size, of: offset?.record_count ?? 0, records, isDone });
   tell(false);
-  for await (const record of session.restore(topics.current.name, signal)) {
+  for await (const record of session.restore(topics.current.name, signal, after)) {
     records += 1;
     if (records % TELL_EVERY === 0) tell(false);
     const { key, value, partition } = record;
@@ -92,7 +197,7 @@ async function restoreInto(
     if (record.headers.incarnation !== offset?.incarnation) foreign.set(key, record);
     // Checked before the await, because nearly all writers are known and each await would cost a promise.
     const writer = writerOf(record);
-    if (!codec.image.knowsWriter(writer)) await learnWriter(codec.image, record, deps);
+    if (!codec.image.knowsWriter(writer)) await learnWriter(codec.image, record, restoring);
     writers.add(writer);
     const seq = Number(record.headers.seq);
     images.set(key, value, {
@@ -107,23 +212,7 @@ async function restoreInto(
   if (offset !== null && !isDeepStrictEqual(counts, [...offset.partition_counts])) {
     throw otherImages(topics.current.name, counts, offset);
   }
-  const deadLetters = new Set<string>();
-  for await (const { key, value } of session.restore(topics.deadLetters.name, signal)) {
-    if (value === null) deadLetters.delete(key);
-    else deadLetters.add(key);
-  }
-  // A schema may have written only images that others have replaced.
-  const isOfOne = writers.size < 2;
-  if (!isOfOne) writers.clear();
-  if (!isOfOne)
-    await inSlices(images.stored(), (number) => writers.add(readSchemaId(images.imageOf(number))));
-  return {
-    offset: offset ?? newOffset(feed, deps.scope, Date.now()),
-    images,
-    writers,
-    deadLetters,
-    partitionCounts: counts,
-  };
+  return records;
 }
 
 async function restoreOffset(

@@ -1,4 +1,4 @@
-import { closeSync, readSync, writeSync } from 'node:fs';
+import { readSync, writeSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { HighwaterError } from '../errors';
 
@@ -24,7 +24,12 @@ export interface SlabOptions {
   readonly fd: number | null;
   /** Called when a slab could not be written, and stays in memory; with null when slabs can be written again. */
   readonly onWriteError?: ((error: Error | null) => void) | undefined;
+  /** Closes the file. */
+  close?(): void;
 }
+
+/** Where a slab lies in the file. */
+export type SlabFacts = readonly [index: number, slot: number, length: number, used: number, live: number];
 
 interface Slab {
   /** Null: it is in the file. */
@@ -59,7 +64,7 @@ export class Slabs {
   private readonly most: number;
   private readonly slabs: (Slab | undefined)[] = [];
   private readonly vacant: number[] = [];
-  private readonly vacantSlots: number[] = [];
+  private vacantSlots: number[] = [];
   private slots = 0;
   /** Slabs from which an entry was removed. */
   private readonly suspects: number[] = [];
@@ -72,6 +77,7 @@ export class Slabs {
   /** Memory of a slab that was written, for the next one. */
   private spare: Buffer | null = null;
   private isClosed = false;
+  private isDamaged = false;
 
   constructor(
     private readonly owner: EntryOwner,
@@ -153,8 +159,38 @@ export class Slabs {
    * descriptor.
    */
   close(): void {
-    if (this.options.fd !== null && !this.isClosed) closeSync(this.options.fd);
+    if (!this.isClosed) this.options.close?.();
     this.isClosed = true;
+  }
+
+  /**
+   * Brings all slabs into the file.
+   * @returns where they are; null: the file does not have them, or is damaged
+   */
+  settle(): readonly SlabFacts[] | null {
+    this.current = -1;
+    const facts: SlabFacts[] = [];
+    for (const [index, slab] of this.slabs.entries()) {
+      if (slab === undefined) continue;
+      this.spill(index, slab);
+      if (slab.memory !== null) return null;
+      facts.push([index, slab.slot, slab.length, slab.used, slab.live]);
+    }
+    return this.isDamaged ? null : facts;
+  }
+
+  /** Begins with the slabs of a file. */
+  restored(facts: readonly SlabFacts[]): void {
+    const slots = new Set<number>();
+    for (const [index, slot, length, used, live] of facts) {
+      this.slabs[index] = { memory: null, slot, length, used, live };
+      this.bytes += length;
+      for (let i = 0; i < length / this.slabBytes; i++) slots.add(slot + i);
+      this.slots = Math.max(this.slots, slot + Math.ceil(length / this.slabBytes));
+    }
+    for (let slot = 0; slot < this.slots; slot++) if (!slots.has(slot)) this.vacantSlots.push(slot);
+    for (let index = 0; index < this.slabs.length; index++)
+      if (this.slabs[index] === undefined) this.vacant.push(index);
   }
 
   private room(needed: number): { readonly memory: Buffer; readonly at: number; readonly place: Place } {
@@ -183,14 +219,24 @@ export class Slabs {
   private openSlab(length: number): number {
     const index = this.vacant.pop() ?? this.slabs.length;
     const slots = Math.ceil(length / this.slabBytes);
-    const slot = slots === 1 ? (this.vacantSlots.pop() ?? this.slots++) : this.slots;
-    if (slots > 1) this.slots += slots;
+    const slot = this.takeSlots(slots);
     // Filled with zeros: what other memory held must not come into the file.
     const memory = (slots === 1 ? this.spare : null) ?? Buffer.alloc(length);
     if (slots === 1) this.spare = null;
     this.slabs[index] = { memory, slot, length, used: 0, live: 0 };
     this.bytes += length;
     return index;
+  }
+
+  /** @returns the first of so many slots that lie side by side in the file */
+  private takeSlots(count: number): number {
+    if (count === 1) return this.vacantSlots.pop() ?? this.slots++;
+    const vacant = this.vacantSlots.toSorted((a, b) => a - b);
+    const at = vacant.findIndex((slot, i) => vacant[i + count - 1] === slot + count - 1);
+    const first = at === -1 ? this.slots : vacant[at]!;
+    if (at === -1) this.slots += count;
+    else this.vacantSlots = [...vacant.slice(0, at), ...vacant.slice(at + count)];
+    return first;
   }
 
   private tidySlab(index: number): void {
@@ -219,7 +265,7 @@ export class Slabs {
   /** The entries that their owner still has. */
   private *liveIn(index: number, { used, memory: kept }: Slab, memory: Buffer) {
     for (let at = 0; at < used; at += entryBytes(memory, at)) {
-      if (kept === null) assertWhole(memory, at, used);
+      if (kept === null) this.assertWhole(memory, at, used);
       const number = memory.readUInt32LE(at + NUMBER_AT);
       if (this.owner.isAt(number, this.placeOf(index, at))) yield { at, number };
     }
@@ -269,12 +315,12 @@ export class Slabs {
       if (bytes > this.scratch.length) this.scratch = Buffer.allocUnsafeSlow(bytes);
       this.readFile(this.scratch, from, bytes);
     }
-    assertWhole(this.scratch, 0, bytes);
+    this.assertWhole(this.scratch, 0, bytes);
     this.inScratch = place;
   }
 
   private readFile(into: Buffer, from: number, length: number): void {
-    if (this.isClosed) throw damaged('nothing, since it is closed');
+    if (this.isClosed) throw this.damaged('nothing, since it is closed');
     let read = 0;
     try {
       while (read < length) {
@@ -283,9 +329,21 @@ export class Slabs {
         read += more;
       }
     } catch (error) {
-      throw damaged((error as Error).message, error);
+      throw this.damaged((error as Error).message, error);
     }
-    if (read < length) throw damaged(`${read} bytes at ${from}, where ${length} were written`);
+    if (read < length) throw this.damaged(`${read} bytes at ${from}, where ${length} were written`);
+  }
+
+  /** @throws HighwaterError STATE_FILE_DAMAGED */
+  private assertWhole(memory: Buffer, at: number, end: number): void {
+    if (end - at >= HEADER_BYTES && at + sizeOf(memory, at) <= end)
+      if (checksum(memory, at) === memory.readUInt32LE(at + CHECKSUM_AT)) return;
+    throw this.damaged('an entry whose checksum is wrong');
+  }
+
+  private damaged(found: string, cause?: unknown): HighwaterError {
+    this.isDamaged = true;
+    return new HighwaterError('STATE_FILE_DAMAGED', `The file of a feed's images gave ${found}.`, { cause });
   }
 
   private placeOf(index: number, at: number): Place {
@@ -295,17 +353,6 @@ export class Slabs {
   private slabOf(place: Place): number {
     return Math.floor(place / this.placesPerSlab);
   }
-}
-
-function damaged(found: string, cause?: unknown): HighwaterError {
-  return new HighwaterError('STATE_FILE_DAMAGED', `The file of a feed's images gave ${found}.`, { cause });
-}
-
-/** @throws HighwaterError STATE_FILE_DAMAGED */
-function assertWhole(memory: Buffer, at: number, end: number): void {
-  if (end - at >= HEADER_BYTES && at + sizeOf(memory, at) <= end)
-    if (checksum(memory, at) === memory.readUInt32LE(at + CHECKSUM_AT)) return;
-  throw damaged('an entry whose checksum is wrong');
 }
 
 function checksum(memory: Buffer, at: number): number {

@@ -229,6 +229,45 @@ export function commitLogContract(
       expect(await restored(second, ipo().current.name)).toEqual({ a: '1' });
     });
 
+    it('tells where a topic ends, and restores what came behind', async () => {
+      const { name } = ipo().current;
+      const first = await acquire();
+      await first.commit(batch(first, ipo(), [record(name, 'a', '1'), record(name, 'b', '1')]));
+      const end = first.endOf(name)!;
+      expect(end.commit).toBe(1);
+      const underWay = first.commit(batch(first, ipo(), [record(name, 'b', '2'), record(name, 'c', '1')], 2));
+      expect(first.endOf(name)).toBeNull();
+      await underWay;
+      const last = JSON.parse(JSON.stringify(first.endOf(name)));
+      expect(last.commit).toBe(2);
+      await first.release();
+      expect(first.endOf(name)).toBeNull();
+
+      const second = await acquire(ipo(), log);
+      expect(await restored(second, name, { end, images: {} })).toEqual({ b: '2', c: '1' });
+      expect(await restored(second, name, { end: last, images: {} })).toEqual({});
+      expect(second.endOf(name)!.commit).toBeNull();
+    });
+
+    it('names an end that the topic does not reach', async () => {
+      const { name } = ipo().current;
+      const session = await acquire();
+      await session.commit(batch(session, ipo(), [record(name, 'a', '1')]));
+      const end = session.endOf(name)!;
+      await session.release();
+      const next = await acquire();
+      const wrong = [
+        { ...end, offsets: end.offsets.map((offset) => offset + 100) },
+        { ...end, offsets: end.offsets.slice(1) },
+        { ...end, topicId: 'another' },
+      ];
+      for (const each of wrong) {
+        const lost = async () => restored(next, name, { end: each, images: {} });
+        await expect(lost()).rejects.toMatchObject({ code: 'LOG_TOPIC_LOST' });
+      }
+      await next.release();
+    });
+
     it('writes nothing of a batch that fails half-way', async () => {
       const session = await acquire();
       await harness.breakCommits();

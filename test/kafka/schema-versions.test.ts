@@ -1,4 +1,3 @@
-import { tmpdir } from 'node:os';
 import { confluentRegistry } from '../../src/avro/registry/confluent-registry';
 import { readSchema } from '../../src/avro/schemas';
 import type { CommitLog } from '../../src/log/commit-log';
@@ -58,7 +57,7 @@ async function takeOver(schema: typeof newer, registration: 'register' | 'lookup
       scope: 'scope',
       appId: 'test',
       instance: 'test',
-      stateDir: tmpdir(),
+      stateDir: null,
     },
     signal,
   );

@@ -1,4 +1,3 @@
-import { tmpdir } from 'node:os';
 import { recordDecoder } from '../../src/avro/codec/record-decoder';
 import { type OpenLog, openLog } from '../../src/cli/log/open-log';
 import { type Config, loadConfig } from '../../src/config/load-config';
@@ -122,7 +121,7 @@ export function cliPublisher(log: () => Env): CliPublisher {
         return Promise.all(found.map(async (record) => (await decode(record)) as ReadRecord));
       }),
     owning: (name, work) =>
-      withLog(async ({ commitLog: log, registry }, { feeds, topicPrefix, appId }) => {
+      withLog(async ({ commitLog: log, registry }, { feeds, topicPrefix, appId, stateDir }) => {
         const feed = feeds.find((one) => one.name === name)!;
         const deps = {
           source: scriptedVendor(),
@@ -130,7 +129,7 @@ export function cliPublisher(log: () => Env): CliPublisher {
           registry,
           logger: quietLogger(),
           instance: 'test',
-          stateDir: tmpdir(),
+          stateDir,
           topics: feedTopics(feed, topicPrefix),
           appId,
           scope: scopeFingerprint(feed, simulator.url),

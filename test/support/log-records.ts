@@ -5,6 +5,7 @@ import {
   type LogRecord,
   type ProducerRecord,
   positionHeaders,
+  type TopicEnd,
   type TransactionBatch,
 } from '../../src/log/commit-log';
 import { DEADLINE_MS } from './until';
@@ -107,9 +108,13 @@ export function readAll(
 }
 
 /** Key → value as text. */
-export async function restored(session: FeedSession, topic: string): Promise<Record<string, string>> {
-  const latest = new Map<string, string>();
-  for await (const { key, value } of session.restore(topic, deadline())) {
+export async function restored(
+  session: FeedSession,
+  topic: string,
+  kept?: { readonly end: TopicEnd; readonly images: Readonly<Record<string, string>> },
+): Promise<Record<string, string>> {
+  const latest = new Map(Object.entries(kept?.images ?? {}));
+  for await (const { key, value } of session.restore(topic, deadline(), kept?.end)) {
     if (value === null) latest.delete(key);
     else latest.set(key, value.toString());
   }

@@ -38,6 +38,7 @@ export function memorySession(maxRecordBytes = Number.POSITIVE_INFINITY): Memory
         }
       }
     },
+    endOf: () => null,
     gather: () => new GatheredRecords(),
     async commit(batch) {
       const error = failure;

@@ -1,4 +1,3 @@
-import { tmpdir } from 'node:os';
 import { Type } from 'avsc';
 import type { Feed } from '../../src/feeds/feed';
 import type { ProducerRecord } from '../../src/log/commit-log';
@@ -63,7 +62,7 @@ export async function scriptedPublisher(
       scope: 'scope',
       appId: 'test',
       instance: 'test',
-      stateDir: tmpdir(),
+      stateDir: null,
       onPage: (page) =>
         reports.push({ ...page, transactions: session.transactions.length, atMs: Date.now() }),
     },

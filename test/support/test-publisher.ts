@@ -13,6 +13,7 @@ import { pollRound } from '../../src/pipeline/round';
 import { acquireFeed, type OwnedFeed } from '../../src/runtime/owned-feed';
 import type { Source } from '../../src/source/source';
 import type { FeedState } from '../../src/state/feed-state';
+import { groupOf } from '../../src/state/group-index';
 import { endsWithTest } from './ends';
 import { quietLogger } from './source';
 
@@ -34,7 +35,10 @@ export interface TestPublisher {
   /** Everything in a topic, in the order of arrival. */
   topic(name: string): Promise<Published[]>;
   sourceOffset(): Promise<Values>;
-  /** Lets go of the feed and acquires it again: a restart, as far as state goes. */
+  /**
+   * Lets go of the feed and acquires it again: a restart, as far as state goes. It goes on from what was kept, and that is what the log
+   * would have given.
+   */
   restart(change?: { readonly feed?: Feed; readonly scope?: string }): Promise<void>;
   /** Writes into the log's file behind the publisher's back. */
   damage(sql: string): void;
@@ -49,12 +53,37 @@ export function foundEmpty(state: FeedState): void {
   pending.settle();
 }
 
+/** All that a state has from the log. */
+function contentsOf(state: FeedState) {
+  const { records, deadLetterCount, imageBytes, recordCount } = state;
+  const view = state.begin();
+  const images = Array.from(records.numbers(), (number) => {
+    const id = records.idOf(number);
+    const [isUnshown, isOutOfScope] = [view.isUnshown(id), records.isOutOfScope(number)];
+    return [id, { image: records.imageOf(number).toString('hex'), isUnshown, isOutOfScope }] as const;
+  });
+  const groups = view.groups.map((group) => {
+    const names = new Set(images.map(([id]) => groupOf(group.transition, view.record(id))));
+    names.delete(null);
+    return Object.fromEntries(
+      Array.from(names, (name) => [name, [group.newest(name!), [...group.members(name!)].sort()]]),
+    );
+  });
+  const { scope_since_ms: _, ...offset } = state.offset;
+  const counts = view.counts();
+  return {
+    images: Object.fromEntries(images),
+    ...{ deadLetterCount, imageBytes, recordCount, counts, offset, groups },
+  };
+}
+
 export async function testPublisher(feed: Feed, source: Source): Promise<TestPublisher> {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'highwater-test-'));
   const log = openLocalLog({ dataDir });
-  const logger = quietLogger();
+  const told: string[] = [];
+  const logger = { ...quietLogger(), info: (message: string) => void told.push(message) };
   const { signal } = new AbortController();
-  const acquire = (of: Feed, scope: string) =>
+  const acquire = (of: Feed, scope: string, stateDir: string | null = dataDir) =>
     acquireFeed(
       of,
       {
@@ -66,7 +95,7 @@ export async function testPublisher(feed: Feed, source: Source): Promise<TestPub
         scope,
         appId: 'test',
         instance: 'test',
-        stateDir: dataDir,
+        stateDir,
       },
       signal,
     );
@@ -98,9 +127,16 @@ export async function testPublisher(feed: Feed, source: Source): Promise<TestPub
       return (await publisher.topic(`${feed.name}.source-offset`)).at(-1)!.decoded!;
     },
     async restart({ feed: next = current, scope = 'scope' } = {}) {
-      await owned.release();
+      await owned.close();
       current = next;
+      const fromLog = await acquire(next, scope, null);
+      const expected = contentsOf(fromLog.deps.state);
+      await fromLog.close();
       owned = await acquire(next, scope);
+      // A feed without a commit begins another incarnation each time.
+      if (expected.offset.commit === 0) return;
+      expect(contentsOf(owned.deps.state)).toEqual(expected);
+      expect(told.splice(0)).toContain(`Feed ${next.name} goes on with the images that it kept.`);
     },
     damage(sql) {
       const db = new Database(path.join(dataDir, 'highwater.db'));

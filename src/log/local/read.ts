@@ -128,15 +128,18 @@ export async function committedSince(
 
 /**
  * The latest record of each key of a compacted topic, without tombstones. The file keeps no other records of it.
+ * @param from by partition: the first offset; default: all
  * @throws the signal's reason, or LOG_CLOSED: half of a state must not pass for the whole
  */
 export async function* restore(
   topic: string,
   signal: AbortSignal,
   deps: ReadDeps,
+  from?: readonly number[],
 ): AsyncGenerator<LogRecord> {
   signal.throwIfAborted();
-  for await (const record of read([topic], { fromBeginning: true, follow: false, signal }, deps)) {
+  const beginAt: BeginAt = (_topic, partition) => from?.[partition] ?? 0;
+  for await (const record of read([topic], { fromBeginning: true, follow: false, signal }, deps, beginAt)) {
     if (record.value !== null) yield record;
   }
   signal.throwIfAborted();

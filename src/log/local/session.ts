@@ -1,5 +1,5 @@
 import { HighwaterError } from '../../errors';
-import type { FeedSession, FeedTopics } from '../commit-log';
+import type { FeedSession, FeedTopics, TopicEnd } from '../commit-log';
 import { GatheredRecords } from '../gathered';
 import { isCompacted } from '../topics';
 import type { OwnedTopic } from './append';
@@ -23,6 +23,15 @@ export async function openSession(
   const { writer, reading } = deps;
   const owned: ReadonlyMap<string, OwnedTopic> = await writer.claimFeed(topics, ownerEpoch);
   let isReleased = false;
+  let underWay = 0;
+  let commit: number | null = null;
+
+  function compacted(topic: string): OwnedTopic {
+    const spec = owned.get(topic);
+    if (spec === undefined || !isCompacted(spec))
+      throw new RangeError(`${topic} is not a compacted topic of the feed ${feed}`);
+    return spec;
+  }
 
   const session: FeedSession = {
     ownerEpoch,
@@ -32,12 +41,15 @@ export async function openSession(
       if (spec === undefined) throw new RangeError(`${topic} is not a topic of the feed ${feed}`);
       return spec.partitions;
     },
-    restore(topic, signal) {
-      const spec = owned.get(topic);
-      if (spec === undefined || !isCompacted(spec)) {
-        throw new RangeError(`${topic} is not a compacted topic of the feed ${feed}`);
-      }
-      return restore(topic, signal, reading);
+    restore(topic, signal, after) {
+      const spec = compacted(topic);
+      if (after !== undefined) assertReaches(spec, after);
+      return restore(topic, signal, reading, after?.offsets);
+    },
+    endOf(topic) {
+      const { id, nextOffsets } = compacted(topic);
+      if (isReleased || underWay > 0) return null;
+      return { topicId: String(id), offsets: [...nextOffsets], commit };
     },
     gather: () => new GatheredRecords(),
     async commit(batch) {
@@ -54,7 +66,9 @@ export async function openSession(
           `the batch of ${feed} was made under the ownership ${batch.position.ownerEpoch}, which has ended`,
         );
       }
-      await writer.commit(batch, ownerEpoch, owned);
+      underWay++;
+      await writer.commit(batch, ownerEpoch, owned).finally(() => underWay--);
+      commit = batch.position.commit;
     },
     async release() {
       if (isReleased) return;
@@ -67,4 +81,12 @@ export async function openSession(
     },
   };
   return session;
+}
+
+/** @throws HighwaterError LOG_TOPIC_LOST */
+function assertReaches({ name, id, nextOffsets }: OwnedTopic, { topicId, offsets }: TopicEnd): void {
+  const isBehind = offsets.length !== nextOffsets.length || offsets.some((end, i) => end > nextOffsets[i]!);
+  if (topicId === String(id) && !isBehind) return;
+  const what = `Topic ${name} (${id}) ends at ${nextOffsets.join(', ')}, and topic ${topicId} ended at ${offsets.join(', ')} before.`;
+  throw new HighwaterError('LOG_TOPIC_LOST', what);
 }

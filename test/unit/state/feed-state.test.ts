@@ -8,6 +8,8 @@ it('no change is begun when the images have nearly all of the memory that can be
   const restored = {
     offset: firstSourceOffset('ipos', 'a life', 'scope'),
     images,
+    file: { keep: async () => {} },
+    groups: new Map(),
     writers: new Set<number>(),
     deadLetters: new Set<string>(),
     partitionCounts: [0, 0, 0],

@@ -84,6 +84,8 @@ describe('groups', () => {
         const restored = {
           offset,
           images,
+          file: { keep: async () => {} },
+          groups: new Map(),
           writers: new Set<number>(),
           deadLetters: new Set<string>(),
           partitionCounts: [0, 0, 0],

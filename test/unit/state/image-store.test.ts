@@ -260,7 +260,7 @@ describe('a file', () => {
   it('that is closed is neither written nor read, whatever has its descriptor now', () => {
     const file = path.join(folder, 'closed');
     const fd = openSync(file, 'wx+');
-    const store = imageStore({ fd, slabBytes: SLAB_BYTES });
+    const store = imageStore({ fd, slabBytes: SLAB_BYTES, close: () => closeSync(fd) });
     for (let i = 0; i < 100; i++) store.set(`id-${i}`, Buffer.alloc(60, i));
     store.close();
     store.close();

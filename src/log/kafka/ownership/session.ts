@@ -1,7 +1,7 @@
 import { retrying } from '../../../async/retrying';
 import { unlessLate } from '../../../async/wait';
 import { type ErrorCode, HighwaterError } from '../../../errors';
-import type { BatchPosition, FeedSession, TransactionBatch } from '../../commit-log';
+import type { BatchPosition, FeedSession, TopicEnd, TransactionBatch } from '../../commit-log';
 import { recordsOf } from '../../gathered';
 import { isForbidden, isRefusedProducer, kafkaFailure, passesByItself } from '../connection/kafka-failure';
 import { PartitionedRecords, type PartitionSends } from '../producer/partitioned-records';
@@ -12,6 +12,7 @@ import {
   type TransactionalProducer,
 } from '../producer/producer';
 import { type WrittenOffsets, writeTransaction } from '../producer/transaction';
+import { topicIds } from '../protocol/newer-requests';
 import { readThrough } from '../reader/restore';
 import { type CommitMark, markOf } from './hanging-transactions/committed-through';
 import { assertAlone, isCommitted, type OwnershipDeps, takeOver } from './ownership';
@@ -49,12 +50,17 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   const written: WrittenOffsets = new Map();
   // As late as possible: an instance that was away does not know yet that it lost the feed.
   await assertStillOwned(deps, CONFIRM_MS);
+  // Before the first fence: if a topic is created again in between, offsets of the new one must not go by the old one's id, nor the
+  // other way round.
+  const ids = await topicIds(deps.cluster, compacted).catch(() => new Map<string, string>());
   let producer: TransactionalProducer | null = await takeOver(deps, compacted, written);
   /** Why the session is over, once it is. */
   let over: HighwaterError | null = null;
   /** In the source offset topic: nothing before it needs to be looked at again. */
   let known = behindLast();
   let acknowledged: CommitMark | null = null;
+  let isUnderWay = false;
+  let commit: number | null = null;
   /** How long a transaction may be open, in ms; left out: as long as usual. */
   let timeoutMs: number | undefined;
 
@@ -146,6 +152,21 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     }
   }
 
+  /** @throws HighwaterError as `commit` */
+  async function writeRepeatedly(prepared: readonly PartitionSends[], position: BatchPosition) {
+    for (let attempt = 1; ; attempt++) {
+      const error = await write(prepared, position);
+      if (error === null) return;
+      const failure = kafkaFailure(error, `writing a page of feed ${feed}`, {
+        operation: 'WRITE',
+        cluster: deps.target,
+        transactionalId: deps.transactionalId,
+        topics: [...partitions.keys()],
+      });
+      if (!passesByItself(failure) || attempt >= ATTEMPTS) throw failure;
+    }
+  }
+
   const gather = () => new PartitionedRecords(partitionsOf, deps.maxRecordBytes);
 
   function gatheredOf(batch: TransactionBatch): PartitionedRecords {
@@ -155,20 +176,33 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     return gathered;
   }
 
+  function offsetsOf(topic: string): ReadonlyMap<number, bigint> {
+    if (!compacted.includes(topic))
+      throw new RangeError(`${topic} is not a compacted topic of the feed ${feed}`);
+    return written.get(topic)!;
+  }
+
   const session: FeedSession = {
     ownerEpoch,
     maxRecordBytes: deps.maxRecordBytes,
     partitionsOf,
     gather,
-    restore(topic, signal) {
-      if (!compacted.includes(topic))
-        throw new RangeError(`${topic} is not a compacted topic of the feed ${feed}`);
+    restore(topic, signal, after) {
+      const through = offsetsOf(topic);
+      if (after !== undefined) assertReaches(topic, ids.get(topic) ?? null, through, after);
       return readThrough(deps.cluster, topic, {
-        through: written.get(topic)!,
+        through,
         isCompacted: true,
         signal,
         stallMs: limits.stallMs,
+        ...(after !== undefined && { from: after.offsets }),
       });
+    },
+    endOf(topic) {
+      const through = offsetsOf(topic);
+      if (over !== null || isUnderWay) return null;
+      const offsets = Array.from({ length: partitionsOf(topic) }, (_, i) => Number(through.get(i)! + 1n));
+      return { topicId: ids.get(topic) ?? null, offsets, commit };
     },
     async commit(batch) {
       if (over !== null) throw over;
@@ -182,18 +216,11 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       }
       // Everything is encoded before the transaction begins.
       const gathered = gatheredOf(batch);
-      const prepared = gathered.sends();
-      for (let attempt = 1; ; attempt++) {
-        const error = await write(prepared, position);
-        if (error === null) break;
-        const failure = kafkaFailure(error, `writing a page of feed ${feed}`, {
-          operation: 'WRITE',
-          cluster: deps.target,
-          transactionalId: deps.transactionalId,
-          topics: [...partitions.keys()],
-        });
-        if (!passesByItself(failure) || attempt >= ATTEMPTS) throw failure;
-      }
+      isUnderWay = true;
+      await writeRepeatedly(gathered.sends(), position).finally(() => {
+        isUnderWay = false;
+      });
+      commit = position.commit;
       gathered.release();
       known = behindLast();
       // A batch ends with its source offset.
@@ -233,4 +260,20 @@ async function assertStillOwned({ topics, signal, isStillOwned }: SessionDeps, f
 
 function isCode(error: unknown, code: ErrorCode): error is HighwaterError {
   return error instanceof HighwaterError && error.code === code;
+}
+
+/**
+ * @param through offsets of the fences
+ * @throws HighwaterError LOG_TOPIC_LOST
+ */
+function assertReaches(
+  topic: string,
+  topicId: string | null,
+  through: ReadonlyMap<number, bigint>,
+  after: TopicEnd,
+): void {
+  const isBehind = after.offsets.some((end, partition) => !(Number(through.get(partition) ?? -1n) >= end));
+  if (topicId === after.topicId && after.offsets.length === through.size && !isBehind) return;
+  const what = `Topic ${topic} (${topicId}) ends at ${[...through.values()].join(', ')}, and topic ${after.topicId} ended at ${after.offsets.join(', ')} before.`;
+  throw new HighwaterError('LOG_TOPIC_LOST', what);
 }

@@ -18,6 +18,8 @@ const MAX_WAIT_MS = 500;
 export interface RestoreOptions {
   /** By partition: the offset of the last record to be read, such as the fence. Compaction may have removed this record. */
   readonly through: ReadonlyMap<number, bigint>;
+  /** By partition: the offset to begin at; default: the beginning. */
+  readonly from?: readonly number[];
   /** As `PartitionPosition.isCompacted`. */
   readonly isCompacted?: boolean;
   readonly signal: AbortSignal;
@@ -28,21 +30,25 @@ export interface RestoreOptions {
 }
 
 /**
- * All committed records of a topic from the beginning through given offsets. Positions decide when it ends, not the records it meets:
+ * All committed records of a topic through given offsets. Positions decide when it ends, not the records it meets:
  * transaction markers, compaction and records of other programs cannot hide the end from it.
- * @throws HighwaterError LOG_RESTORE_STALLED, KAFKA_*; the signal's reason
+ * @throws HighwaterError LOG_RESTORE_STALLED, KAFKA_*; LOG_TOPIC_LOST if records behind `from` are gone; the signal's reason
  */
 export async function* readThrough(
   cluster: Cluster,
   topic: string,
-  { through, isCompacted, stallMs, ...options }: RestoreOptions,
+  { through, from, isCompacted, stallMs, ...options }: RestoreOptions,
 ): AsyncGenerator<LogRecord> {
   const { signal } = options;
   const reading = { ...options, cluster, doing: `reading ${topic}`, forMs: stallMs };
   const found = await persistently(() => partitionOffsets(cluster, [topic], 'beginning'), reading);
   const positions = found.map((position): PartitionPosition => {
     const end = (through.get(position.partition) ?? -1n) + 1n;
-    return { ...position, end, ...(isCompacted !== undefined && { isCompacted }) };
+    const next = BigInt(from?.[position.partition] ?? position.next);
+    if (next < position.next)
+      throw new HighwaterError('LOG_TOPIC_LOST', `Topic ${topic} has no records before ${position.next}.`);
+    const isUnread = from === undefined;
+    return { ...position, next, end, isUnread, ...(isCompacted !== undefined && { isCompacted }) };
   });
   const rounds = (stop: AbortSignal) => roundsToEnd(positions, { ...reading, signal: stop }, stallMs);
   for await (const { value: records } of oneAhead(rounds, signal)) {

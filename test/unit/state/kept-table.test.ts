@@ -1,0 +1,219 @@
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import fc from 'fast-check';
+import { GroupChains } from '../../../src/state/group-index';
+import { imageFiles } from '../../../src/state/image-file';
+import { type ImageStore, imageStore } from '../../../src/state/image-store';
+import { type KeptFacts, readTable, writeTable } from '../../../src/state/kept-table';
+import { runs } from '../../support/runs';
+import { quietLogger } from '../../support/source';
+
+const TOPIC = 'ipos.current';
+const SLAB_BYTES = 1024;
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'highwater-test-'));
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const files = () => imageFiles(folder, TOPIC, 'ipos', quietLogger());
+const names = () => readdirSync(folder).map((name) => name.replace(/-[0-9a-f-]{36}\./, '.'));
+const tableIn = () => path.join(folder, readdirSync(folder).find((name) => name.endsWith('.table'))!);
+
+const rest = {
+  ...{ topic: TOPIC, incarnation: 'abcd1234', commit: 7, snapshotSeq: 3, scopeSeq: 0 },
+  ...{ end: { topicId: null, offsets: [5], commit: 7 }, partitionCounts: [2], writers: [1], schemaId: 1 },
+};
+
+/** A new store in a new file. */
+function begin() {
+  const file = files().open();
+  return { file, store: imageStore({ ...file, slabBytes: SLAB_BYTES }) };
+}
+
+async function keep({ file, store }: ReturnType<typeof begin>, chains = new GroupChains()): Promise<void> {
+  const facts: KeptFacts = {
+    ...rest,
+    store: store.table.facts()!,
+    groups: [{ transition: 'a transition', facts: chains.table.facts() }],
+  };
+  const columns = [...store.table.columns, ...chains.table.columns];
+  await file.keep((table) => writeTable(table, facts, columns));
+  store.close();
+}
+
+/** What was kept, once. */
+async function take() {
+  const kept = await files().take();
+  if (kept === null) return null;
+  const store = imageStore({ ...kept.file, slabBytes: SLAB_BYTES });
+  const chains = new GroupChains();
+  const read = await readTable(kept.table, (facts) => ({
+    facts,
+    columns: [...store.table.columns, ...chains.table.columns],
+    restored() {
+      store.table.restored(facts.store);
+      chains.table.restored(facts.groups[0]!.facts);
+    },
+  })).finally(() => kept.table.close());
+  return read && { file: kept.file, store, chains, facts: read.facts };
+}
+
+const tableOf = ({ table }: GroupChains) => [
+  table.facts(),
+  table.columns.map((column) => Array.from({ length: column.pieces }, (_, i) => column.piece(i))),
+];
+
+const contents = (store: ImageStore) =>
+  Object.fromEntries(
+    Array.from(store.numbers(), (number) => {
+      const id = store.idOf(number);
+      const flags = [store.isUnshown(id), store.isOutOfScope(number), store.isWitnessed(number)];
+      return [id, [number, String(store.imageOf(number)), store.find(id), ...flags]];
+    }),
+  );
+
+describe('a state that is kept', () => {
+  it('goes on as it was, over any changes and any number of times', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.infiniteStream(fc.nat()), async (stream) => {
+        const next = (below: number) => (stream.next().value as number) % below;
+        let state = begin();
+        for (let round = 0; round < 4; round++) {
+          for (let i = 0; i < 400; i++) {
+            const id = `id-${next(120)}`;
+            const length = next(12) === 0 ? 2_000 : next(90);
+            if (next(4) === 0) state.store.delete(id);
+            else state.store.set(id, Buffer.alloc(length, 97 + next(26)), { isUnshown: next(2) === 0 });
+          }
+          const { size, bytes } = state.store;
+          const before = contents(state.store);
+          const chains = new GroupChains();
+          for (let i = 0; i < next(50); i++) chains.heads.add(next(1_000), i);
+          await keep(state, chains);
+          expect(names().sort()).toEqual([`${TOPIC}.images`, `${TOPIC}.table`]);
+
+          const taken = (await take())!;
+          expect(names()).toEqual([`${TOPIC}.images`]);
+          expect(taken.facts).toMatchObject(rest);
+          expect(contents(taken.store)).toEqual(before);
+          expect(taken.store).toMatchObject({ size, bytes });
+          expect(tableOf(taken.chains)).toEqual(tableOf(chains));
+          state = taken;
+        }
+        for (const number of [...state.store.numbers()]) state.store.delete(state.store.idOf(number));
+        expect(state.store).toMatchObject({ size: 0, bytes: 0 });
+        expect(state.store.slabBytes).toBeLessThanOrEqual(SLAB_BYTES); // of the slab in use
+        state.store.close();
+        expect(names()).toStrictEqual([]);
+      }),
+      { numRuns: runs(10) },
+    );
+  });
+
+  it('takes no more of the disk, however often it is kept', async () => {
+    let state = begin();
+    const sizes: number[] = [];
+    for (let round = 0; round < 20; round++) {
+      for (let i = 0; i < 100; i++)
+        state.store.set(`id-${i}`, Buffer.alloc(i % 10 === 0 ? 1_500 : 60, round));
+      await keep(state);
+      state = (await take())!;
+      sizes.push(statSync(path.join(folder, readdirSync(folder)[0]!)).size);
+    }
+    expect(sizes.at(-1)).toBeLessThan(2 * sizes[1]!);
+    state.store.close();
+  });
+
+  it('is given once', async () => {
+    const state = begin();
+    state.store.set('a', Buffer.from('image'));
+    await keep(state);
+    const taken = await Promise.all([take(), take(), take()]);
+    expect(taken.filter((one) => one !== null)).toHaveLength(1);
+    expect(await take()).toBeNull();
+  });
+
+  it('is not given without its images, nor by what is damaged or of another form', async () => {
+    const damages: readonly ((table: string) => void)[] = [
+      (table) => rmSync(table.replace(/table$/, 'images')),
+      (table) => writeFileSync(table, ''),
+      (table) => writeFileSync(table, readFileSync(table).subarray(0, -5)),
+      (table) => writeFileSync(table, readFileSync(table).fill(0xaa, readFileSync(table).length - 3)),
+      (table) => writeFileSync(table, readFileSync(table).fill(0xaa, 600, 700)),
+      (table) => writeFileSync(table, readFileSync(table).fill(0xff, 0, 4)),
+      (table) =>
+        writeFileSync(table, readFileSync(table, 'latin1').replace('"form":1', '"form":9'), 'latin1'),
+    ];
+    for (const damage of damages) {
+      const state = begin();
+      state.store.set('a', Buffer.from('image'));
+      await keep(state);
+      damage(tableIn());
+      expect(await take().catch(() => null)).toBeNull();
+    }
+  });
+
+  it('is not written when the file is damaged, or does not have all images', async () => {
+    const { file, store } = begin();
+    for (let i = 0; i < 100; i++) store.set(`id-${i}`, Buffer.alloc(60, i));
+    writeFileSync(path.join(folder, readdirSync(folder)[0]!), '');
+    expect(() => store.get('id-0')).toThrow(expect.objectContaining({ code: 'STATE_FILE_DAMAGED' }));
+    expect(store.table.facts()).toBeNull();
+    file.close();
+
+    const name = path.join(folder, 'read-only');
+    writeFileSync(name, '');
+    const fd = openSync(name, 'r');
+    const other = imageStore({ fd, slabBytes: SLAB_BYTES });
+    other.set('a', Buffer.from('image'));
+    expect(other.table.facts()).toBeNull();
+    closeSync(fd);
+    expect(imageStore().table.facts()).toEqual(expect.objectContaining({ slabs: [] }));
+  });
+});
+
+describe('the files of a feed', () => {
+  it('of an owner that was killed go when the next one begins, and those of other feeds stay', () => {
+    files().open();
+    writeFileSync(path.join(folder, `${TOPIC}-${'0'.repeat(36)}.table.new`), '');
+    const others = [`other-${TOPIC}`, `${TOPIC}-other`, 'highwater.db'];
+    for (const name of others) writeFileSync(path.join(folder, `${name}-${'0'.repeat(36)}.images`), '');
+    files().open();
+    expect(names().sort()).toEqual([`${TOPIC}.images`, ...others.map((name) => `${name}.images`)].sort());
+  });
+
+  it('can be removed under an owner, who goes on and keeps nothing', async () => {
+    const state = begin();
+    state.store.set('a', Buffer.from('image'));
+    for (const name of readdirSync(folder)) rmSync(path.join(folder, name));
+    for (let i = 0; i < 100; i++) state.store.set(`id-${i}`, Buffer.alloc(60, i));
+    expect(String(state.store.get('a'))).toBe('image');
+    await keep(state);
+    expect(await take()).toBeNull();
+    expect(names()).toStrictEqual([`${TOPIC}.table`]);
+    await (await open(folder)).close();
+    files().open();
+    expect(names()).toStrictEqual([`${TOPIC}.images`]);
+  });
+
+  it('have names that a file system takes, however long the topic’s is', () => {
+    const file = imageFiles(folder, 'x'.repeat(249), 'ipos', quietLogger()).open();
+    expect(file.fd).not.toBeNull();
+    file.close();
+  });
+});
