@@ -230,6 +230,16 @@ it('tells records apart whose ids have the same hashes', () => {
   expect([store.find(a), String(store.get(b))]).toEqual([-1, 'image of b']);
 });
 
+// The first pairs with an equal half among the SHA-256 of 'image 0', 'image 1', and so on.
+it.each([
+  ['low', 'image 9808', 'image 45671'],
+  ['high', 'image 19954', 'image 30405'],
+])('tells images apart whose hashes have the same %s half', (_, image, other) => {
+  const store = imageStore();
+  store.set('a', Buffer.from(image));
+  expect([image, other].map((text) => store.isSame('a', Buffer.from(text)))).toEqual([true, false]);
+});
+
 describe('a file', () => {
   function filled(onWriteError = (_: Error | null) => {}) {
     const fd = newFile();
@@ -255,6 +265,17 @@ describe('a file', () => {
       expect(store.imageOf(first)).toEqual(Buffer.alloc(60, 1));
       expect(() => store.get('id-0')).toThrow(damaged);
     }
+  });
+
+  it('with other bytes is named when images are moved, or read in the order in which they lie', () => {
+    const { fd, store } = filled();
+    writeSync(fd, Buffer.from([0xaa]), 0, 1, 50);
+    expect(() => [...store.stored()]).toThrow(damaged);
+    // Images are moved when less than half of their slab is left.
+    const deleteMost = () => {
+      for (let i = 1; i < 8; i++) store.delete(`id-${i}`);
+    };
+    expect(deleteMost).toThrow(damaged);
   });
 
   it('that is closed is neither written nor read, whatever has its descriptor now', () => {
