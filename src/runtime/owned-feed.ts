@@ -71,7 +71,14 @@ export async function acquireFeed(
       { session, topics, codec: own, registry, scope, stateDir, logger, ...told },
       signal,
     );
-    const codec = await codecForImages(feed, topics, registry, own, restored.writers, deps.logger);
+    const codec = await codecForImages(
+      feed,
+      topics,
+      registry,
+      own,
+      restored.images.writers.keys(),
+      deps.logger,
+    );
     const { record } = codec.schemas;
     const images = createImages(feed, record, codec.image);
     const state = await feedState(feed, images, restored);

@@ -42,7 +42,7 @@ export interface KeepOptions {
   /** The topic of the images, and where it ended for the session. */
   readonly topic: string;
   readonly end: TopicEnd;
-  /** Schema of the images that this state has written, and by which it reads all of them. */
+  /** Schema by which this state reads the images. */
   readonly schemaId: number;
 }
 
@@ -68,8 +68,6 @@ export interface RestoredState {
   readonly file: Pick<ImageFile, 'keep'>;
   /** Transition with groups, as JSON → its groups, if they were kept. */
   readonly groups: ReadonlyMap<string, GroupChains>;
-  /** Ids of the schemas that wrote the images. */
-  readonly writers: ReadonlySet<number>;
   readonly deadLetters: Set<string>;
   /** Live images in each partition of the current topic. */
   readonly partitionCounts: readonly number[];
@@ -124,7 +122,6 @@ export async function feedState(
       snapshotSeq: offset.snapshot_seq,
       scopeSeq: offset.scope_seq,
       partitionCounts: counts,
-      writers: [...new Set([...restored.writers, schemaId])],
       groups: groups.map(({ transition, chains: { table } }) => ({
         transition: JSON.stringify(transition),
         facts: table.facts(),

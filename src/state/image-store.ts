@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { WIRE_HEADER_BYTES } from '../avro/codec/wire';
 import { HighwaterError } from '../errors';
 import { Column, type Tabular } from './column';
 import { HashIndex, hashOf } from './hash-index';
@@ -15,6 +16,8 @@ export interface ImageStore {
   readonly size: number;
   /** Total size of all images. */
   readonly bytes: number;
+  /** Id of a schema → how many of the images were written with it. */
+  readonly writers: ReadonlyMap<number, number>;
   /** Total size of all slabs: at most a third more than ids and images, or with a file twice as much, and a slab or two. */
   readonly slabBytes: number;
   /** @returns -1: there is no such record */
@@ -65,6 +68,7 @@ export interface StoreFacts {
   readonly size: number;
   readonly vacant: number;
   readonly bytes: number;
+  readonly writers: readonly (readonly [schemaId: number, images: number])[];
   readonly index: ReturnType<HashIndex['table']['facts']>;
   readonly slabs: readonly SlabFacts[];
 }
@@ -101,6 +105,7 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
   /** The vacant number, plus one, that was given up last; 0: there is none. */
   let vacant = 0;
   let bytes = 0;
+  const writers = new Map<number, number>();
   const slabs = new Slabs(
     {
       isAt: (number, place) => (flags.get(number) & TAKEN) !== 0 && places.get(number) === place,
@@ -141,6 +146,16 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
     fractions.set(number, fits ? Math.floor((second! - whole) * FRACTIONS) : 0);
   }
 
+  /** @param by 1: it has come; -1: it has gone */
+  function count(image: Buffer, by: 1 | -1): void {
+    bytes += by * image.length;
+    // A zero byte comes before the id.
+    const writer = image.length < WIRE_HEADER_BYTES ? 0 : image.readUInt32BE(1);
+    const images = (writers.get(writer) ?? 0) + by;
+    if (images === 0) writers.delete(writer);
+    else writers.set(writer, images);
+  }
+
   function nextNumber(): number {
     if (vacant === 0) return used++;
     const number = vacant - 1;
@@ -159,6 +174,7 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
     get bytes() {
       return bytes;
     },
+    writers,
     get slabBytes() {
       return slabs.bytes;
     },
@@ -193,12 +209,12 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
       lows.set(number, low);
       highs.set(number, high);
       setSeen(number, second);
-      bytes += image.length;
+      count(image, 1);
       if (known === -1) {
         index.add(hash, number);
         size++;
       } else {
-        bytes -= slabs.release(before);
+        count(slabs.release(before), -1);
       }
       slabs.tidy();
     },
@@ -211,7 +227,7 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
       places.set(number, vacant);
       vacant = number + 1;
       size--;
-      bytes -= slabs.release(place);
+      count(slabs.release(place), -1);
       slabs.tidy();
     },
     idOf: (number) => slabs.entry(places.get(number)).id,
@@ -242,11 +258,13 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
       columns: [places, flags, lows, highs, ...index.table.columns],
       facts() {
         const settled = slabs.settle();
-        return settled && { used, size, vacant, bytes, index: index.table.facts(), slabs: settled };
+        const facts = { used, size, vacant, bytes, writers: [...writers], index: index.table.facts() };
+        return settled && { ...facts, slabs: settled };
       },
       restored(facts) {
         if (facts === null) return;
         ({ used, size, vacant, bytes } = facts);
+        for (const [writer, images] of facts.writers) writers.set(writer, images);
         index.table.restored(facts.index);
         slabs.restored(facts.slabs);
         flags.update((flag) => (flag & TAKEN ? flag | WITNESSED : flag));

@@ -21,8 +21,6 @@ export interface KeptFacts {
   readonly partitionCounts: readonly number[];
   /** Schema by which the groups were read from the images. */
   readonly schemaId: number;
-  /** Schemas of the images, and maybe of earlier ones. */
-  readonly writers: readonly number[];
   readonly store: StoreFacts;
   readonly groups: readonly KeptGroups[];
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { createBreather, inSlices } from '../async/slices';
+import { createBreather } from '../async/slices';
 import type { FeedCodec } from '../avro/codec/feed-codec';
 import { readSchemaId } from '../avro/codec/wire';
 import type { WireType } from '../avro/codec/wire-type';
@@ -83,7 +83,6 @@ interface Restoring extends RestoreDeps {
 
 type RestoredImages = Pick<RestoredState, 'file' | 'images'> & {
   readonly groups: Map<string, GroupChains>;
-  readonly writers: Set<number>;
   readonly partitionCounts: number[];
 };
 
@@ -91,15 +90,9 @@ async function fromLog(file: ImageFile, restoring: Restoring): Promise<RestoredI
   const { session, topics } = restoring;
   const images = imageStore(file);
   const partitionCounts: number[] = new Array(session.partitionsOf(topics.current.name)).fill(0);
-  const restored = { images, file, partitionCounts, groups: new Map(), writers: new Set<number>() };
+  const restored = { images, file, partitionCounts, groups: new Map() };
   try {
     await readImages(restored, restoring);
-    const { writers } = restored;
-    // A schema may have written only images that others have replaced.
-    const isOfOne = writers.size < 2;
-    if (!isOfOne) writers.clear();
-    if (!isOfOne)
-      await inSlices(images.stored(), (number) => writers.add(readSchemaId(images.imageOf(number))));
     return restored;
   } catch (error) {
     images.close();
@@ -120,10 +113,9 @@ async function fromKept({ table, file }: KeptImages, restoring: Restoring): Prom
       table.close(),
     );
     const { facts, groups } = read;
-    for (const id of facts.writers)
+    for (const id of images.writers.keys())
       if (!codec.image.knowsWriter(id)) codec.image.addWriter(id, await registry.schemaById(id));
-    const writers = new Set(facts.writers);
-    const restored = { images, file, groups, writers, partitionCounts: [...facts.partitionCounts] };
+    const restored = { images, file, groups, partitionCounts: [...facts.partitionCounts] };
     const changes = await readImages(restored, restoring, facts.end);
     const told = { feed: feed.name, records: images.size, changes };
     logger.info(`Feed ${feed.name} goes on with the images that it kept.`, told);
@@ -171,7 +163,7 @@ function tableFor(facts: KeptFacts, images: ImageStore, { offset, topics }: Rest
  * @throws HighwaterError STATE_DAMAGED; as `FeedSession.restore`
  */
 async function readImages(
-  { images, writers, partitionCounts: counts }: RestoredImages,
+  { images, partitionCounts: counts }: RestoredImages,
   restoring: Restoring,
   after?: TopicEnd,
 ): Promise<number> {
@@ -196,9 +188,7 @@ async function readImages(
     }
     if (record.headers.incarnation !== offset?.incarnation) foreign.set(key, record);
     // Checked before the await, because nearly all writers are known and each await would cost a promise.
-    const writer = writerOf(record);
-    if (!codec.image.knowsWriter(writer)) await learnWriter(codec.image, record, restoring);
-    writers.add(writer);
+    if (!codec.image.knowsWriter(writerOf(record))) await learnWriter(codec.image, record, restoring);
     const seq = Number(record.headers.seq);
     images.set(key, value, {
       isUnshown: seq <= (offset?.snapshot_seq ?? 0),

@@ -130,14 +130,14 @@ export class Slabs {
 
   /**
    * Removes an entry. Call it when its owner no longer has the place.
-   * @returns the size of its image
+   * @returns its image, until the next call
    */
-  release(place: Place): number {
+  release(place: Place): Buffer {
     const { memory, at } = this.locate(place);
-    const imageBytes = memory.readUInt32LE(at + IMAGE_AT);
     this.slabs[this.slabOf(place)]!.live -= entryBytes(memory, at);
     this.suspects.push(this.slabOf(place));
-    return imageBytes;
+    const begin = at + HEADER_BYTES + bytesIn(memory.readUInt32LE(at + ID_AT));
+    return memory.subarray(begin, begin + memory.readUInt32LE(at + IMAGE_AT));
   }
 
   /** Gives up slabs in which little is live. Moves entries, so their owner must be correct before. */
@@ -257,7 +257,7 @@ export class Slabs {
     }
     for (let slot = slab.slot; slot < slab.slot + slab.length / this.slabBytes; slot++)
       this.vacantSlots.push(slot);
-    // Last, because entries in a new slab of this number would look like entries that are still to be moved.
+    // Last: if an entry is damaged, no new slab may stand in the place of entries that were not moved.
     this.vacant.push(index);
     this.inScratch = null;
   }

@@ -64,7 +64,6 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
       images: stored(images, offset),
       file: { keep: async () => {} },
       groups: new Map(),
-      writers: new Set(),
       deadLetters: new Set(),
       partitionCounts: new Array(topics.current.partitions).fill(0),
     });

@@ -20,7 +20,7 @@ export async function codecForImages(
   topics: FeedTopics,
   registry: SchemaRegistry,
   own: FeedCodec,
-  writers: ReadonlySet<number>,
+  writers: Iterable<number>,
   logger: Logger,
 ): Promise<FeedCodec> {
   const { image } = own;

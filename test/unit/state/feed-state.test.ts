@@ -10,7 +10,6 @@ it('no change is begun when the images have nearly all of the memory that can be
     images,
     file: { keep: async () => {} },
     groups: new Map(),
-    writers: new Set<number>(),
     deadLetters: new Set<string>(),
     partitionCounts: [0, 0, 0],
   };

@@ -86,7 +86,6 @@ describe('groups', () => {
           images,
           file: { keep: async () => {} },
           groups: new Map(),
-          writers: new Set<number>(),
           deadLetters: new Set<string>(),
           partitionCounts: [0, 0, 0],
         };

@@ -36,7 +36,7 @@ const tableIn = () => path.join(folder, readdirSync(folder).find((name) => name.
 
 const rest = {
   ...{ topic: TOPIC, incarnation: 'abcd1234', commit: 7, snapshotSeq: 3, scopeSeq: 0 },
-  ...{ end: { topicId: null, offsets: [5], commit: 7 }, partitionCounts: [2], writers: [1], schemaId: 1 },
+  ...{ end: { topicId: null, offsets: [5], commit: 7 }, partitionCounts: [2], schemaId: 1 },
 };
 
 /** A new store in a new file. */

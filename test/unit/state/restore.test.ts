@@ -1,9 +1,9 @@
-import { tmpdir } from 'node:os';
 import { type RecordSchema, readSchema } from '../../../src/avro/schemas';
 import { HighwaterError } from '../../../src/errors';
 import { feedTopics } from '../../../src/log/topics';
 import { poll } from '../../../src/pipeline/poll';
 import { pollRound } from '../../../src/pipeline/round';
+import { resetState } from '../../../src/pipeline/rounds/reset-state';
 import { acquireFeed, type OwnedFeed } from '../../../src/runtime/owned-feed';
 import { endsWithTest } from '../../support/ends';
 import { testFeed } from '../../support/feeds';
@@ -50,7 +50,7 @@ function uncompactedLog() {
           scope: 'scope',
           appId: 'test',
           instance: 'test',
-          stateDir: tmpdir(),
+          stateDir: null,
         },
         signal,
       );
@@ -72,6 +72,16 @@ it('a schema whose images have all been replaced is not continued', async () => 
   vendor.rows = [ipo({ id: 'a', updated: 200, name: 'Renamed' })];
   expect(await polled(alone)).toMatchObject({ changes: 1 });
   refuse(false);
+
+  expect((await takeOver(older)).deps.codec.schemas.record).toEqual(older);
+});
+
+it('a schema whose images a reset has removed is not continued', async () => {
+  const { vendor, takeOver } = uncompactedLog();
+  vendor.rows = [ipo({ id: 'a', updated: 100 })];
+  const owned = await takeOver(newer);
+  await polled(owned);
+  await resetState(owned.deps);
 
   expect((await takeOver(older)).deps.codec.schemas.record).toEqual(older);
 });
