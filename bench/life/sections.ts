@@ -5,7 +5,7 @@ import type { Blocks } from './parts/blocks';
 import type { Latency, LatencyInput } from './parts/latency';
 import type { Polls, PollsInput } from './parts/polls';
 import type { ReadTopic, ReadTopicInput } from './parts/read-topic';
-import type { Restored } from './parts/restore';
+import type { Restored, RestoredInput } from './parts/restore';
 import type { SnapshotMarks } from './parts/snapshot';
 import { secondsOfRun } from './publisher';
 import { type LogName, runPart, type World } from './world';
@@ -125,6 +125,8 @@ const steady: Section = {
 
 const MIB = 2 ** 20;
 
+const restored = (input: RestoredInput) => runPart<Restored>('restore', input);
+
 const memory: Section = {
   name: 'memory',
   title: 'Memory and restore: a restarted publisher, before its first poll',
@@ -134,7 +136,8 @@ const memory: Section = {
       const { small, large } = sizes(world);
       for (const records of world.isFull ? [small, large, 10 * large] : [small, large]) {
         const { setup, marks } = await world.filled(log, records);
-        const { imageBytes, seconds, cpuMs, rss, ...found } = await runPart<Restored>('restore', setup);
+        const { imageBytes, seconds, cpuMs, rss, ...found } = await restored({ setup, from: 'log' });
+        const kept = await restored({ setup, from: 'kept' });
         const mib = (bytes: number) => whole(bytes / MIB);
         rows.push([
           whole(found.records),
@@ -146,6 +149,9 @@ const memory: Section = {
           short(seconds),
           whole(found.records / seconds),
           short((cpuMs * 1_000) / found.records),
+          short(kept.seconds),
+          mib(kept.rss.settled),
+          short(kept.keepSeconds),
         ]);
       }
       const columns = [
@@ -158,6 +164,9 @@ const memory: Section = {
         'seconds',
         'records/s',
         'µs CPU',
+        's from kept',
+        'settled',
+        's to keep',
       ].map(right);
       return table(columns, rows);
     }),
@@ -172,12 +181,21 @@ const blocks: Section = {
       const { small, large } = sizes(world);
       for (const count of [small, large]) {
         const { setup } = await world.filled(log, count);
-        const { records, restore, polls, reconcile, snapshot } = await runPart<Blocks>('blocks', setup);
-        rows.push([whole(records), ...[restore, polls, reconcile, snapshot].map(short)]);
+        const { records, restore, keep, warmRestore, polls, reconcile, snapshot } = await runPart<Blocks>(
+          'blocks',
+          setup,
+        );
+        rows.push([whole(records), ...[restore, keep, warmRestore, polls, reconcile, snapshot].map(short)]);
       }
-      const columns = ['records', 'restore', 'polls', 'reconcile, one is missing', 'another snapshot'].map(
-        right,
-      );
+      const columns = [
+        'records',
+        'restore',
+        'keep',
+        'restore, kept',
+        'polls',
+        'reconcile, one is missing',
+        'another snapshot',
+      ].map(right);
       return table(columns, rows);
     }),
 };

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import type * as TopicsModule from '../../../src/log/topics';
 import type * as PollModule from '../../../src/pipeline/poll';
 import type * as RoundModule from '../../../src/pipeline/round';
@@ -15,7 +16,10 @@ import { quiet } from '../quiet';
 /** How long the event loop stood still at most, ms, while an owner worked on a feed with all its records. Its only argument: the setup. */
 export interface Blocks {
   readonly records: number;
+  /** From the log, and with the images that were kept. */
   readonly restore: number;
+  readonly warmRestore: number;
+  readonly keep: number;
   readonly polls: number;
   /** With one record missing from the answers. */
   readonly reconcile: number;
@@ -50,7 +54,7 @@ async function main(setup: PublisherSetup): Promise<void> {
   const topics = feedTopics(feed, config.topicPrefix);
   const deps = {
     ...{ log: log.commitLog, registry: log.registry, logger: quiet, topics, source },
-    ...{ scope: '', appId: config.appId, instance: 'bench', stateDir: config.stateDir },
+    ...{ scope: '', appId: config.appId, instance: 'bench', stateDir: path.join(setup.dataDir, 'blocks') },
   };
 
   async function longestBlock(work: () => Promise<unknown>): Promise<number> {
@@ -60,9 +64,12 @@ async function main(setup: PublisherSetup): Promise<void> {
   }
 
   let owned!: Awaited<ReturnType<typeof acquireFeed>>;
-  const restore = await longestBlock(async () => {
+  const acquire = async (): Promise<void> => {
     owned = await acquireFeed(feed, deps, signal);
-  });
+  };
+  const restore = await longestBlock(acquire);
+  const keep = await longestBlock(() => owned.close());
+  const warmRestore = await longestBlock(acquire);
   const pollOnce = async (wide: boolean): Promise<void> => {
     await poll(owned.deps, pollRound(owned.deps, wide), signal);
   };
@@ -86,9 +93,9 @@ async function main(setup: PublisherSetup): Promise<void> {
     await movePosition(owned.deps, { snapshot: 'pending', snapshot_seq: seq, high_water_mark: 0 });
     await pollOnce(false);
   });
-  const found: Blocks = { records, restore, polls, reconcile: reconcileBlock, snapshot };
+  const found: Blocks = { records, restore, keep, warmRestore, polls, reconcile: reconcileBlock, snapshot };
   console.log(JSON.stringify(found));
-  await owned.release();
+  await owned.close();
   client.close();
   budget.close();
   await log.commitLog.close();
