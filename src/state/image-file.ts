@@ -52,15 +52,22 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
       });
   };
 
-  function imageFile(images: string, fd: number): ImageFile {
+  const newName = (): string => path.join(folder!, `${stem}${randomUUID()}.images`);
+
+  function imageFile(opened: string, fd: number): ImageFile {
+    let images = opened;
     let isKept = false;
     return {
       fd,
       onWriteError,
       async keep(write) {
-        const table = images.replace(/images$/, 'table');
+        const named = newName();
+        const table = tableOf(named);
         try {
           await promisify(fdatasync)(fd);
+          // Another name each time: a table from a copy of the folder must not meet later images.
+          await rename(images, named);
+          images = named;
           const handle = await open(`${table}.new`, 'wx', 0o600);
           try {
             await write(handle);
@@ -72,6 +79,8 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
           isKept = true;
         } catch (error) {
           await rm(`${table}.new`, { force: true }).catch(() => undefined);
+          // The next owner in this folder did not wait, and has removed the names.
+          if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
           logger.warn(`The state of feed ${feed} could not be kept: ${(error as Error).message}.`, {
             ...facts,
             now: 'The next start reads the images from the log.',
@@ -81,7 +90,7 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
       },
       close() {
         closeSync(fd);
-        if (!isKept) rmSync(images, { force: true });
+        if (!isKept) remove(images);
       },
     };
   }
@@ -89,6 +98,9 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
   const isOurs = (name: string): boolean =>
     name.startsWith(stem) && /^[0-9a-f-]{36}\.(images|table|table\.new)$/.test(name.slice(stem.length));
   const names = (): string[] => readdirSync(folder!).filter(isOurs);
+  const removeAllBut = (images: string | null): void => {
+    for (const file of names().map((name) => path.join(folder!, name))) if (file !== images) remove(file);
+  };
 
   return {
     async take() {
@@ -98,6 +110,7 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
         const kept = await taken(path.join(folder, name), folder).catch(() => null);
         if (kept === null) continue;
         const { table, images, fd } = kept;
+        removeAllBut(images);
         return { table, file: imageFile(images, fd) };
       }
       return null;
@@ -107,8 +120,8 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
       try {
         // As the embedded log would make it, which may use the same folder later.
         mkdirSync(folder, { recursive: true, mode: 0o700 });
-        for (const name of names()) rmSync(path.join(folder, name), { force: true });
-        const images = path.join(folder, `${stem}${randomUUID()}.images`);
+        removeAllBut(null);
+        const images = newName();
         return imageFile(images, openSync(images, 'wx+', 0o600));
       } catch (error) {
         logger.warn(`No file for the images of feed ${feed} can be made: ${(error as Error).message}.`, {
@@ -123,6 +136,17 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
 }
 
 const IN_MEMORY: ImageFile = { fd: null, keep: async () => undefined, close: () => undefined };
+
+function tableOf(images: string): string {
+  return images.replace(/images$/, 'table');
+}
+
+/** A file that cannot be removed, such as another user's, takes room and does no harm. */
+function remove(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {}
+}
 
 /** Empty if there is no such folder. */
 function listed(names: () => string[]): string[] {

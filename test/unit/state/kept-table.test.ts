@@ -8,7 +8,6 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
@@ -139,6 +138,19 @@ describe('a state that is kept', () => {
     state.store.close();
   });
 
+  it('has another name each time, so that a table from a copy of the folder has no images', async () => {
+    const state = begin();
+    await keep(state);
+    const table = tableIn();
+    const copy = readFileSync(table);
+    const again = (await take())!;
+    again.store.set('later', Buffer.from('image'));
+    await keep(again);
+    rmSync(tableIn());
+    writeFileSync(table, copy);
+    expect(await take()).toBeNull();
+  });
+
   it('is given once', async () => {
     const state = begin();
     state.store.set('a', Buffer.from('image'));
@@ -205,8 +217,7 @@ describe('the files of a feed', () => {
     expect(String(state.store.get('a'))).toBe('image');
     await keep(state);
     expect(await take()).toBeNull();
-    expect(names()).toStrictEqual([`${TOPIC}.table`]);
-    await (await open(folder)).close();
+    expect(names()).toStrictEqual([]);
     files().open();
     expect(names()).toStrictEqual([`${TOPIC}.images`]);
   });
