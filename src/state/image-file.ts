@@ -99,7 +99,8 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
     name.startsWith(stem) && /^[0-9a-f-]{36}\.(images|table|table\.new)$/.test(name.slice(stem.length));
   const names = (): string[] => readdirSync(folder!).filter(isOurs);
   const removeAllBut = (images: string | null): void => {
-    for (const file of names().map((name) => path.join(folder!, name))) if (file !== images) remove(file);
+    for (const file of listed(names).map((name) => path.join(folder!, name)))
+      if (file !== images) remove(file);
   };
 
   return {
