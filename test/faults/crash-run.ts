@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FeedName, feedNames } from '../../src/simulator/endpoints';
@@ -33,6 +33,9 @@ export interface CrashRunOptions {
   readonly strikes?: (publisher: CliProcess) => Promise<void>;
 }
 
+/** A publisher that is asked to stop has let go of its feeds, and kept their images, within about so long. */
+const MOST_STOP_MS = 200;
+
 /** One SIGKILL and its moment. */
 export interface Kill {
   readonly number: number;
@@ -43,6 +46,8 @@ export interface Kill {
   readonly tornCommit: boolean;
   /** Feeds whose first snapshot was under way. */
   readonly snapshots: readonly FeedName[];
+  /** Feeds whose images the next publisher may go on with. */
+  readonly kept: number;
 }
 
 export interface CrashReport {
@@ -105,7 +110,8 @@ export async function runCrashes(options: CrashRunOptions): Promise<CrashReport>
       (kills.length < options.kills || areMoreWanted()) &&
       Date.now() - began < (options.killUntilMs ?? Number.POSITIVE_INFINITY)
     ) {
-      const moment = log.drawMoment(random, kills.length < options.earlyKills);
+      const drawn = log.drawMoment(random, kills.length < options.earlyKills);
+      const moment = random.chance(0.3) ? { ...drawn, stopMs: random.int(0, MOST_STOP_MS) } : drawn;
       const publisher = start();
       // However slow the machine: one life gets past the first snapshots, so that the later kills hit polls.
       if (kills.length === options.earlyKills) await until(() => hasSnapshots(log));
@@ -119,6 +125,7 @@ export async function runCrashes(options: CrashRunOptions): Promise<CrashReport>
         commits: totalCommits(after) - totalCommits(before),
         tornCommit,
         snapshots: feedNames.filter((feed) => after[feed]?.snapshot !== 'complete'),
+        kept: filesIn(folder).filter((name) => name.endsWith('.table')).length,
       };
       kills.push(kill);
       const violations = [...torn, ...checkForward(before, after)];
@@ -150,6 +157,8 @@ export async function runCrashes(options: CrashRunOptions): Promise<CrashReport>
     await market.stop();
   }
 }
+
+const filesIn = (folder: string) => readdirSync(folder, { recursive: true, encoding: 'utf8' });
 
 /** Where each feed stands, as readers see it. */
 export function observed(log: PublisherLog): Promise<Observation> {

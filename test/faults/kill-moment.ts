@@ -10,6 +10,8 @@ export interface KillMoment {
   readonly at: string;
   readonly nth: number;
   readonly delayMs: number;
+  /** It is asked to stop first, and killed so many ms later, if it has not ended by then. */
+  readonly stopMs?: number;
 }
 
 /** Kills the process when the moment has come. @throws Error when it ends by itself, or the moment never comes */
@@ -19,11 +21,12 @@ export async function killAt(
   { sim, log }: { sim: Simulator; log: PublisherLog },
 ): Promise<void> {
   const come = new AbortController();
+  const strike = () => cli.signal(moment.stopMs === undefined ? 'SIGKILL' : 'SIGTERM');
   let left = moment.nth;
   const hit = (): boolean => {
     if (--left !== 0) return false;
     // At once, in the callback: the commit that was just heard of is over in a millisecond.
-    if (moment.delayMs === 0) cli.signal('SIGKILL');
+    if (moment.delayMs === 0) strike();
     come.abort();
     return moment.delayMs === 0;
   };
@@ -39,7 +42,11 @@ export async function killAt(
       () => undefined,
     );
     await Promise.race([waited, ended]);
-    if (moment.delayMs > 0) await delay(moment.delayMs);
+    if (moment.delayMs > 0) {
+      await delay(moment.delayMs);
+      strike();
+    }
+    if (moment.stopMs !== undefined) await Promise.race([delay(moment.stopMs), cli.exited]);
     cli.signal('SIGKILL');
     await cli.exited;
   } finally {

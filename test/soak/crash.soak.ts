@@ -37,7 +37,8 @@ it(
     say(
       [
         `kills          ${kills.length} (${count(({ tornCommit }) => tornCommit)} within a commit, ` +
-          `${count(({ snapshots }) => snapshots.length > 0)} within a first snapshot)`,
+          `${count(({ snapshots }) => snapshots.length > 0)} within a first snapshot, ` +
+          `${count(({ kept }) => kept > 0)} with images kept)`,
         `restarts       ${report.restarts}`,
         `writes         ${report.writes} to the API`,
         figuresOf(verdict),
