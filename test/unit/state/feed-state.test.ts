@@ -1,20 +1,107 @@
-import { feedState } from '../../../src/state/feed-state';
-import { imageStore } from '../../../src/state/image-store';
+import { closeSync, openSync } from 'node:fs';
+import path from 'node:path';
+import { feedState, type KeepOptions } from '../../../src/state/feed-state';
+import { type ImageStore, imageStore } from '../../../src/state/image-store';
 import { firstSourceOffset } from '../../../src/state/source-offset';
+import type { VendorRecord } from '../../../src/types';
 import { testFeed } from '../../support/feeds';
+import { tempFolder } from '../../support/temp-folder';
+
+const folder = tempFolder();
+
+/** Images are the ids of their records. All records are of one group. */
+async function stateOver(images: ImageStore) {
+  let isBroken = false;
+  const kept: unknown[] = [];
+  const recordOf = (id: string): VendorRecord => ({ id, updated: 1, values: { group: 'A', extra: {} } });
+  const decoder = {
+    decode(image: Buffer) {
+      if (isBroken) throw new Error('the image cannot be decoded');
+      return recordOf(String(image));
+    },
+  };
+  const transition = { kind: 'latest-in-group', group: ['group'], newestBy: ['group'] } as never;
+  const state = await feedState(testFeed('insights', { transitions: [transition] }), decoder, {
+    offset: firstSourceOffset('insights', 'a life', 'scope'),
+    ...{ images, groups: new Map(), deadLetters: new Set<string>(), partitionCounts: [0, 0, 0] },
+    file: { keep: async (write) => void kept.push(write) },
+  });
+  return {
+    ...{ state, kept },
+    breakImages() {
+      isBroken = true;
+    },
+    /** As if the batch were committed, or another batch before it. */
+    commit(id: string, commit = state.offset.commit + 1, beforeSettling = () => {}): void {
+      const pending = state.begin();
+      const after = Buffer.from(id);
+      const none = { before: null, beforeRecord: null, changedFields: [] };
+      pending.apply({ op: 'c', id, after, afterRecord: recordOf(id), ...none });
+      pending.moveOffset({ commit });
+      beforeSettling();
+      pending.settle();
+    },
+  };
+}
+
+describe('at the end', () => {
+  const inFile = () => {
+    const fd = openSync(path.join(folder(), 'images'), 'wx+');
+    return stateOver(imageStore({ fd, close: () => closeSync(fd) }));
+  };
+  const keep = (commit: number | null): KeepOptions => ({
+    ...{ topic: 'insights.current', schemaId: 1 },
+    end: { topicId: null, offsets: [1, 0, 0], commit },
+  });
+
+  it('a state is kept that the log has', async () => {
+    const { state, kept, commit } = await inFile();
+    commit('a');
+    const late = state.begin();
+    late.moveOffset({ commit: 2 });
+    await state.close(keep(1));
+    await state.close(keep(1));
+    expect(kept).toHaveLength(1);
+    expect(() => late.settle()).toThrow('the state of feed insights is closed');
+  });
+
+  it('a state is kept by an owner who has committed nothing', async () => {
+    const { state, kept, commit } = await inFile();
+    commit('a', 7);
+    await state.close(keep(null));
+    expect(kept).toHaveLength(1);
+  });
+
+  it('a state is not kept when the log has a batch that it does not know', async () => {
+    const { state, kept, commit } = await inFile();
+    commit('a');
+    await state.close(keep(2));
+    expect(kept).toHaveLength(0);
+  });
+
+  it('a state is not kept when nobody knows where the log ends, nor before the first commit', async () => {
+    const first = await inFile();
+    first.commit('a', 0);
+    await first.state.close(null);
+    expect(first.kept).toHaveLength(0);
+    const other = await stateOver(imageStore());
+    await other.state.close(keep(null));
+    expect(other.kept).toHaveLength(0);
+  });
+
+  it('a state is not kept that has only a part of a batch', async () => {
+    const { state, kept, commit, breakImages } = await inFile();
+    commit('a', 1);
+    expect(() => commit('b', 1, breakImages)).toThrow(/cannot be decoded/);
+    expect(state.recordCount).toBe(2);
+    await state.close(keep(1));
+    expect(kept).toHaveLength(0);
+  });
+});
 
 it('no change is begun when the images have nearly all of the memory that can be addressed', async () => {
   const images = imageStore({ fd: null, slabBytes: 1024 });
-  const restored = {
-    offset: firstSourceOffset('ipos', 'a life', 'scope'),
-    images,
-    file: { keep: async () => {} },
-    groups: new Map(),
-    deadLetters: new Set<string>(),
-    partitionCounts: [0, 0, 0],
-  };
-  const decoder = { decode: () => ({ id: 'a', updated: 1, values: {} }) as never };
-  const state = await feedState(testFeed('analysts', { transitions: [] }), decoder, restored);
+  const { state } = await stateOver(images);
   const pending = state.begin();
   const fill = (more: number) => {
     for (let i = 0; i < more; i++) images.set(`${images.size}`, Buffer.alloc(300));
@@ -24,7 +111,7 @@ it('no change is begun when the images have nearly all of the memory that can be
   fill(1);
   const tooLarge = expect.objectContaining({
     code: 'STATE_TOO_LARGE',
-    message: expect.stringContaining('Feed analysts has 130047 records'),
+    message: expect.stringContaining('Feed insights has 130047 records'),
   });
   expect(() => state.begin()).toThrow(tooLarge);
   expect(() => pending.begin()).toThrow(tooLarge);
