@@ -127,8 +127,8 @@ export async function committedSince(
 }
 
 /**
- * The latest record of each key of a compacted topic, without tombstones. The file keeps no other records of it.
- * @param from by partition: the first offset; default: all
+ * The latest record of each key of a compacted topic. The file keeps no other records of it.
+ * @param from by partition: the first offset; left out: all, without tombstones
  * @throws the signal's reason, or LOG_CLOSED: half of a state must not pass for the whole
  */
 export async function* restore(
@@ -140,7 +140,7 @@ export async function* restore(
   signal.throwIfAborted();
   const beginAt: BeginAt = (_topic, partition) => from?.[partition] ?? 0;
   for await (const record of read([topic], { fromBeginning: true, follow: false, signal }, deps, beginAt)) {
-    if (record.value !== null) yield record;
+    if (from !== undefined || record.value !== null) yield record;
   }
   signal.throwIfAborted();
   if (deps.isClosed())

@@ -27,7 +27,7 @@ function change(id: string, name: string): void {
 
 const imageFiles = () => readdirSync(state()).map((name) => path.join(state(), name));
 
-keptImagesContract(publisher, false);
+keptImagesContract(publisher);
 
 const run = () => publisher.running('--state-dir', state());
 const named = async (name: string) =>
