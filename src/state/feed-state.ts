@@ -119,6 +119,7 @@ export async function feedState(
       ...{ topic, end, schemaId, store },
       incarnation: storedOffset.incarnation,
       commit: storedOffset.commit,
+      ownerEpoch: storedOffset.owner_epoch,
       snapshotSeq: offset.snapshot_seq,
       scopeSeq: offset.scope_seq,
       partitionCounts: counts,

@@ -108,7 +108,10 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
       if (folder === null) return null;
       for (const name of listed(names)) {
         if (!name.endsWith('.table')) continue;
-        const kept = await taken(path.join(folder, name), folder).catch(() => null);
+        const kept = await taken(path.join(folder, name), folder).catch((error: Error) => {
+          logger.info(`Kept images of feed ${feed} cannot be used: ${error.message}.`, facts);
+          return null;
+        });
         if (kept === null) continue;
         const { table, images, fd } = kept;
         removeAllBut(images);

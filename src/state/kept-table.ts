@@ -5,7 +5,7 @@ import type { Column } from './column';
 import type { HashIndex } from './hash-index';
 import type { StoreFacts } from './image-store';
 
-/** Raise it with each change of hashes, flags or entries: a table of another form is not used. */
+/** Raise it with each change of hashes, flags, entries, groups and their ranks: a table of another form is not used. */
 const FORM = 1;
 
 /** What a table says of the state that it holds. */
@@ -14,7 +14,9 @@ export interface KeptFacts {
   readonly topic: string;
   readonly end: TopicEnd;
   readonly incarnation: string;
+  /** The last batch, and the ownership that committed it. */
   readonly commit: number;
+  readonly ownerEpoch: string;
   /** As in the source offset: the ages of the images go by them. */
   readonly snapshotSeq: number;
   readonly scopeSeq: number;

@@ -113,6 +113,8 @@ async function fromKept({ table, file }: KeptImages, restoring: Restoring): Prom
       table.close(),
     );
     const { facts, groups } = read;
+    // Read from the log they take less room.
+    if (images.isNearlyFull) throw new RangeError('they take nearly all of the pieces that there can be');
     for (const id of images.writers.keys())
       if (!codec.image.knowsWriter(id)) codec.image.addWriter(id, await registry.schemaById(id));
     const restored = { images, file, groups, partitionCounts: [...facts.partitionCounts] };
@@ -135,12 +137,15 @@ async function fromKept({ table, file }: KeptImages, restoring: Restoring): Prom
 
 /** The store and the groups that a table is read into. @throws RangeError if it is of another state */
 function tableFor(facts: KeptFacts, images: ImageStore, { offset, topics }: Restoring) {
-  const { topic, incarnation, commit, snapshotSeq, scopeSeq } = facts;
+  const { topic, incarnation, commit, ownerEpoch, snapshotSeq, scopeSeq } = facts;
   if (topic !== topics.current.name || incarnation !== offset?.incarnation)
     throw new RangeError(`they are those of incarnation ${incarnation} in topic ${topic}`);
   // The log has lost records, or is a copy from before.
-  if (commit > offset.commit || snapshotSeq > offset.snapshot_seq || scopeSeq > offset.scope_seq)
+  if (commit > offset.commit || (commit === offset.commit && ownerEpoch !== offset.owner_epoch))
     throw new RangeError(`they are of commit ${commit}, and the source offset is of commit ${offset.commit}`);
+  // A batch tells the log of both; the latest ones of this state were not told.
+  if (snapshotSeq > offset.snapshot_seq || scopeSeq > offset.scope_seq)
+    throw new RangeError('they are of another scope, or of a snapshot that the log does not know');
   const groups = new Map(facts.groups.map(({ transition }) => [transition, new GroupChains()]));
   const tables = [...groups.values()].map(({ table }) => table);
   return {

@@ -159,8 +159,9 @@ export class Slabs {
    * descriptor.
    */
   close(): void {
-    if (!this.isClosed) this.options.close?.();
+    if (this.isClosed) return;
     this.isClosed = true;
+    this.options.close?.();
   }
 
   /**
@@ -179,7 +180,7 @@ export class Slabs {
     return this.isDamaged ? null : facts;
   }
 
-  /** Begins with the slabs of a file. */
+  /** Begins with the slabs of a file. @throws HighwaterError STATE_FILE_DAMAGED */
   restored(facts: readonly SlabFacts[]): void {
     const slots = new Set<number>();
     for (const [index, slot, length, used, live] of facts) {
@@ -191,6 +192,20 @@ export class Slabs {
     for (let slot = 0; slot < this.slots; slot++) if (!slots.has(slot)) this.vacantSlots.push(slot);
     for (let index = 0; index < this.slabs.length; index++)
       if (this.slabs[index] === undefined) this.vacant.push(index);
+    this.continueSlab();
+  }
+
+  /** Goes on with the slab that was in use. If each start began another one, restarts would use up all that there can be. */
+  private continueSlab(): void {
+    const room = (slab: Slab | undefined) => (slab?.length === this.slabBytes ? slab.length - slab.used : 0);
+    const index = this.slabs.reduce((best, slab, i) => (room(slab) > room(this.slabs[best]) ? i : best), 0);
+    const slab = this.slabs[index];
+    if (slab === undefined || room(slab) === 0) return;
+    const memory = Buffer.alloc(slab.length);
+    this.whole(slab).copy(memory);
+    for (let at = 0; at < slab.used; at += entryBytes(memory, at)) this.assertWhole(memory, at, slab.used);
+    slab.memory = memory;
+    this.current = index;
   }
 
   private room(needed: number): { readonly memory: Buffer; readonly at: number; readonly place: Place } {

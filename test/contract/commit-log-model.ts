@@ -59,7 +59,9 @@ export async function runAgainstModel(
       continue;
     }
     if (step.kind === 'keep') {
-      kept.push({ end: session.endOf(topics.current.name)!, images: images() });
+      const end = session.endOf(topics.current.name);
+      // After a failure it may not be known.
+      if (end !== null) kept.push({ end, images: images() });
       continue;
     }
     const records = step.changes.map(({ topic, key, value }) => record(topics[topic].name, key, value));

@@ -24,6 +24,8 @@ export async function openSession(
   const owned: ReadonlyMap<string, OwnedTopic> = await writer.claimFeed(topics, ownerEpoch);
   let isReleased = false;
   let underWay = 0;
+  /** After an error a batch may be in the log all the same. */
+  let isCertain = true;
   let commit: number | null = null;
 
   function compacted(topic: string): OwnedTopic {
@@ -48,7 +50,7 @@ export async function openSession(
     },
     endOf(topic) {
       const { id, nextOffsets } = compacted(topic);
-      if (isReleased || underWay > 0) return null;
+      if (isReleased || underWay > 0 || !isCertain) return null;
       return { topicId: String(id), offsets: [...nextOffsets], commit };
     },
     gather: () => new GatheredRecords(),
@@ -67,8 +69,15 @@ export async function openSession(
         );
       }
       underWay++;
-      await writer.commit(batch, ownerEpoch, owned).finally(() => underWay--);
-      commit = batch.position.commit;
+      try {
+        await writer.commit(batch, ownerEpoch, owned);
+        commit = batch.position.commit;
+      } catch (error) {
+        isCertain = false;
+        throw error;
+      } finally {
+        underWay--;
+      }
     },
     async release() {
       if (isReleased) return;

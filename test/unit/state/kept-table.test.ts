@@ -34,7 +34,14 @@ const names = () => readdirSync(folder).map((name) => name.replace(/-[0-9a-f-]{3
 const tableIn = () => path.join(folder, readdirSync(folder).find((name) => name.endsWith('.table'))!);
 
 const rest = {
-  ...{ topic: TOPIC, incarnation: 'abcd1234', commit: 7, snapshotSeq: 3, scopeSeq: 0 },
+  ...{
+    topic: TOPIC,
+    incarnation: 'abcd1234',
+    commit: 7,
+    ownerEpoch: 'an owner',
+    snapshotSeq: 3,
+    scopeSeq: 0,
+  },
   ...{ end: { topicId: null, offsets: [5], commit: 7 }, partitionCounts: [2], schemaId: 1 },
 };
 
@@ -101,6 +108,7 @@ describe('a state that is kept', () => {
           }
           const { size, bytes } = state.store;
           const before = contents(state.store);
+          state.store.forgetWitnessed(); // the log does not know of it
           const chains = new GroupChains();
           for (let i = 0; i < next(50); i++) chains.heads.add(next(1_000), i);
           await keep(state, chains);
@@ -149,6 +157,31 @@ describe('a state that is kept', () => {
     rmSync(tableIn());
     writeFileSync(table, copy);
     expect(await take()).toBeNull();
+  });
+
+  it('takes no more slabs, however often it is kept with little that is new', async () => {
+    let state = begin();
+    for (let i = 0; i < 200; i++) state.store.set(`id-${i}`, Buffer.alloc(60));
+    for (let round = 0; round < 200; round++) {
+      state.store.set(`id-${round}`, Buffer.alloc(60, 1));
+      await keep(state);
+      state = (await take())!;
+    }
+    // An entry has 96 bytes. With a file, slabs take at most twice what is live, and a slab or two.
+    expect(state.store.slabBytes).toBeLessThanOrEqual(2 * 200 * 96 + 2 * SLAB_BYTES);
+    state.store.close();
+  });
+
+  it('does not keep slabs in which nothing is live', async () => {
+    let state = begin();
+    for (let round = 0; round < 100; round++) {
+      state.store.set('short-lived', Buffer.alloc(60));
+      state.store.delete('short-lived');
+      await keep(state);
+      state = (await take())!;
+    }
+    expect(state.store.slabBytes).toBeLessThanOrEqual(2 * SLAB_BYTES);
+    state.store.close();
   });
 
   it('is given once', async () => {
@@ -207,6 +240,25 @@ describe('the files of a feed', () => {
     for (const name of others) writeFileSync(path.join(folder, `${name}-${'0'.repeat(36)}.images`), '');
     files().open();
     expect(names().sort()).toEqual([`${TOPIC}.images`, ...others.map((name) => `${name}.images`)].sort());
+  });
+
+  it('of two owners in one folder: the one that ends need not warn that the other has begun', async () => {
+    const logger = quietLogger();
+    const file = imageFiles(folder, TOPIC, 'ipos', logger).open();
+    const next = files();
+    await file.keep(async () => void next.open());
+    file.close();
+    expect(logger.warnings).toStrictEqual([]);
+  });
+
+  it('a table without images goes when another is taken', async () => {
+    writeFileSync(path.join(folder, `${TOPIC}-${'0'.repeat(36)}.table`), '');
+    const stem = path.join(folder, `${TOPIC}-${'1'.repeat(36)}`);
+    for (const kind of ['images', 'table']) writeFileSync(`${stem}.${kind}`, '');
+    const taken = (await files().take())!;
+    await taken.table.close();
+    expect(names()).toStrictEqual([`${TOPIC}.images`]);
+    taken.file.close();
   });
 
   it('can be removed under an owner, who goes on and keeps nothing', async () => {

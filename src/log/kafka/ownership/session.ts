@@ -217,10 +217,12 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       // Everything is encoded before the transaction begins.
       const gathered = gatheredOf(batch);
       isUnderWay = true;
-      await writeRepeatedly(gathered.sends(), position).finally(() => {
+      try {
+        await writeRepeatedly(gathered.sends(), position);
+        commit = position.commit;
+      } finally {
         isUnderWay = false;
-      });
-      commit = position.commit;
+      }
       gathered.release();
       known = behindLast();
       // A batch ends with its source offset.

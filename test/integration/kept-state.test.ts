@@ -1,0 +1,172 @@
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { GatheredRecords } from '../../src/log/gathered';
+import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
+import { feedTopics } from '../../src/log/topics';
+import { poll } from '../../src/pipeline/poll';
+import { pollRound } from '../../src/pipeline/round';
+import { acquireFeed, type OwnedFeed, type OwnedFeedDeps } from '../../src/runtime/owned-feed';
+import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import type { ClosableSource } from '../../src/source/client';
+import { endsWithTest } from '../support/ends';
+import { testFeed } from '../support/feeds';
+import { quietLogger, testSource } from '../support/source';
+
+const feed = testFeed('ipos');
+const { signal } = new AbortController();
+let folder: string;
+let api: Simulator;
+let source: ClosableSource;
+let ids: readonly string[];
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'highwater-test-'));
+  endsWithTest(() => rmSync(folder, { recursive: true }));
+  api = await startSimulator({ compress: false, records: { ipos: 20 } });
+  endsWithTest(() => api.stop());
+  ids = api.stores.ipos.keys();
+  source = testSource(api);
+  endsWithTest(() => source.close());
+});
+
+const place = (name: string) => path.join(folder, name);
+
+function open(): LocalLog {
+  const log = openLocalLog({ dataDir: place('data'), retention: { ageMs: null, bytes: 1e9 } });
+  endsWithTest(() => log.commitLog.close());
+  return log;
+}
+
+const own = (log: LocalLog, stateDir: string | null, deps: Partial<OwnedFeedDeps> = {}) =>
+  acquireFeed(
+    feed,
+    {
+      ...{ source, log: log.commitLog, registry: log.registry, logger: quietLogger() },
+      ...{ topics: feedTopics(feed, ''), scope: 'scope', appId: 'test', instance: 'test' },
+      stateDir: stateDir === null ? null : place(stateDir),
+      ...deps,
+    },
+    signal,
+  );
+
+const pollOnce = ({ deps }: OwnedFeed) => poll(deps, pollRound(deps, true), signal);
+
+function images({ deps: { state } }: OwnedFeed) {
+  const all = Array.from(state.records.numbers(), (number) => [
+    state.records.idOf(number),
+    state.records.imageOf(number).toString('hex'),
+  ]);
+  return Object.fromEntries(all);
+}
+
+/** What the kept images give, and what the log gives. */
+async function both(log: LocalLog, stateDir: string) {
+  const cold = await own(log, null);
+  const fromLog = images(cold);
+  await cold.close();
+  const warm = await own(log, stateDir);
+  const kept = images(warm);
+  await warm.close();
+  return { kept, fromLog };
+}
+
+function rename(at: number, name: string): void {
+  const { updated: _, ...record } = api.stores.ipos.get(ids[at]!)!;
+  api.stores.ipos.upsert({ ...record, name } as never);
+}
+
+it('images are not kept without a batch that was committed when its file was moved', async () => {
+  const log = open();
+  const owned = await own(log, 'state');
+  await pollOnce(owned);
+  rename(3, 'committed');
+  const file = place('data/highwater.db');
+  const { session } = owned.deps;
+  // The file is moved between the commit and the look that follows it.
+  const gather = () => {
+    const gathered = session.gather() as GatheredRecords;
+    Object.defineProperty(gathered.all, Symbol.iterator, {
+      value: () => {
+        renameSync(file, `${file}.moved`);
+        return Array.prototype[Symbol.iterator].call(gathered.all);
+      },
+    });
+    return gathered;
+  };
+  const deps = { ...owned.deps, session: { ...session, gather } };
+  await expect(poll(deps, pollRound(deps, true), signal)).rejects.toMatchObject({ code: 'LOG_GONE' });
+  await owned.close().catch(() => undefined);
+  await log.commitLog.close().catch(() => undefined);
+  renameSync(`${file}.moved`, file);
+
+  const { kept, fromLog } = await both(open(), 'state');
+  expect(kept).toEqual(fromLog);
+});
+
+it('the end of a topic is not told with a batch and without its number', async () => {
+  const log = open();
+  const owned = await own(log, 'state');
+  await pollOnce(owned);
+  rename(3, 'committed');
+  const { session } = owned.deps;
+  const ends = new Set<string>();
+  const commit: typeof session.commit = async (batch) => {
+    let isOver = false;
+    const committed = session.commit(batch).finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      ends.add(JSON.stringify(session.endOf('ipos.current')));
+      await Promise.resolve();
+    }
+    await committed;
+    ends.add(JSON.stringify(session.endOf('ipos.current')));
+  };
+  const deps = { ...owned.deps, session: { ...session, commit } };
+  await poll(deps, pollRound(deps, true), signal);
+  ends.delete('null');
+  const { commit: number } = deps.state.offset;
+  expect([...ends].map((end) => JSON.parse(end).commit)).toStrictEqual([number]);
+  await owned.close();
+});
+
+it('images are not used with an older copy of the log that has gone on', async () => {
+  let log = open();
+  const first = await own(log, 'other');
+  await pollOnce(first);
+  await first.close();
+  await log.commitLog.close();
+  copyFileSync(place('data/highwater.db'), place('copy.db'));
+
+  log = open();
+  const lost = await own(log, 'state');
+  rename(3, 'lost with the log');
+  await pollOnce(lost);
+  await lost.close();
+  await log.commitLog.close();
+
+  for (const name of readdirSync(place('data'))) rmSync(path.join(place('data'), name), { recursive: true });
+  copyFileSync(place('copy.db'), place('data/highwater.db'));
+  log = open();
+  const next = await own(log, 'other');
+  rename(3, 'as many batches later');
+  await pollOnce(next);
+  expect(next.deps.state.offset.commit).toBe(lost.deps.state.offset.commit);
+  await next.close();
+
+  const { kept, fromLog } = await both(log, 'state');
+  expect(kept).toEqual(fromLog);
+});
+
+it('a restore that fails says why, and not that its file could not be removed', async () => {
+  const log = open();
+  const onRestore = () => {
+    for (const name of readdirSync(place('state'))) {
+      rmSync(path.join(place('state'), name), { recursive: true });
+      mkdirSync(path.join(place('state'), name));
+    }
+    throw new Error('the reason');
+  };
+  await expect(own(log, 'state', { onRestore })).rejects.toThrow('the reason');
+});
