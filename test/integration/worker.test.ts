@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { recordDecoder } from '../../src/avro/codec/record-decoder';
 import type { LocalLog } from '../../src/log/local/local-log';
 import { feedTopics } from '../../src/log/topics';
@@ -34,6 +35,12 @@ it('polls every feed once and says how it went', async () => {
       notCommitted: null,
     })),
   );
+});
+
+it('has ended when the images of all feeds are kept', async () => {
+  await worker(true);
+  const tables = readdirSync(world.dataDir).filter((name) => name.endsWith('.table'));
+  expect(tables).toHaveLength(3);
 });
 
 it('goes on with the other feeds when one is refused, parks that one, and keeps the reason in the log', async () => {
