@@ -89,7 +89,7 @@ const table = {
   stateDir: {
     value: 'folder',
     schema: text('the path of a folder'),
-    doc: 'Folder for the files of images, also with Kafka. A publisher that is stopped keeps them for its [next start](sizing.md#restart). They may be removed at any time: the log has all. If it cannot be written, images take [memory](sizing.md#memory). Default: `dataDir`.',
+    doc: 'Folder for the files of images, also with Kafka. They are kept for the [next start](sizing.md#restart). If it cannot be written, images take [memory](sizing.md#memory). Default: `dataDir`.',
   },
   retentionAge: {
     value: 'age',
