@@ -120,7 +120,7 @@ async function fromKept({ table, file }: KeptImages, restoring: Restoring): Prom
     const restored = { images, file, groups, partitionCounts: [...facts.partitionCounts] };
     const changes = await readImages(restored, restoring, facts.end);
     const told = { feed: feed.name, records: images.size, changes };
-    logger.info(`Feed ${feed.name} goes on with the images that it kept.`, told);
+    logger.debug(`Feed ${feed.name} goes on with the images that it kept.`, told);
     // The groups were not told of the changes, or other fields may make the groups.
     if (changes > 0 || facts.schemaId !== codec.image.schemaId) groups.clear();
     return restored;

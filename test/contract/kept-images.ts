@@ -11,7 +11,7 @@ export function keptImagesContract(publisher: CliPublisher): void {
   const { api, done, records, start, stillPolled } = publisher;
   const store = () => api().stores.ipos;
   const folder = (name: string) => path.join(publisher.folder(), name);
-  const run = (name = 'state') => start(['run', '--state-dir', folder(name)]);
+  const run = (name = 'state') => start(['run', '--log-level', 'debug', '--state-dir', folder(name)]);
   const filesOf = (kind: string, name = 'state') =>
     existsSync(folder(name)) ? readdirSync(folder(name)).filter((file) => file.endsWith(kind)) : [];
 

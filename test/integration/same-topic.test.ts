@@ -62,7 +62,7 @@ it('both types on one topic have subjects by topic and record', async () => {
   expect(change!.decoded).toMatchObject({ op: 'u', after: { deal_status: 'Withdrawn' } });
   expect(transition!.decoded).toMatchObject({ caused_by: change!.decoded!.event_id, status: 'Withdrawn' });
   expect(await publisher.topic('ipos.deal-status')).toStrictEqual([]);
-  expect(registered.sort()).toEqual([
+  expect([...new Set(registered)].sort()).toEqual([
     'ipos-marketdata.ipos.DealStatusChanged',
     'ipos-marketdata.ipos.Envelope',
     'ipos.current-value',
@@ -78,7 +78,7 @@ it('by default each topic has one type and one subject', async () => {
   await moveStatus();
   expect(await publisher.topic('ipos')).toHaveLength(4);
   expect(await publisher.topic('ipos.deal-status')).toHaveLength(1);
-  expect(registered.sort()).toEqual([
+  expect([...new Set(registered)].sort()).toEqual([
     'ipos-value',
     'ipos.current-value',
     'ipos.dead-letters-value',

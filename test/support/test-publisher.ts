@@ -81,7 +81,8 @@ export async function testPublisher(feed: Feed, source: Source): Promise<TestPub
   const dataDir = mkdtempSync(path.join(tmpdir(), 'highwater-test-'));
   const log = openLocalLog({ dataDir });
   const told: string[] = [];
-  const logger = { ...quietLogger(), info: (message: string) => void told.push(message) };
+  const tell = (message: string) => void told.push(message);
+  const logger = { ...quietLogger(), info: tell, debug: tell };
   const { signal } = new AbortController();
   const acquire = (of: Feed, scope: string, stateDir: string | null = dataDir) =>
     acquireFeed(

@@ -60,6 +60,8 @@ describe('a publisher whose data folder', () => {
 it('a log in which bits of a text have changed ends each command by an error, none by a signal', async () => {
   expect((await publisher.done(['run', '--once'])).code).toBe(0);
   damage(`UPDATE records SET headers = CAST(x'7b22ff227d' AS TEXT) WHERE topic = 'ipos.current'`);
+  // With the images that it has kept, a publisher would not read this topic.
+  for (const name of readdirSync(data())) if (name.endsWith('.table')) rmSync(data(name));
   for (const args of [
     ['tail', 'ipos.current', '--no-follow'],
     ['run', '--once'],

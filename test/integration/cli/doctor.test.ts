@@ -252,7 +252,7 @@ describe('a log that no publisher can use fails', () => {
   });
 
   (hasSmallDisks ? it : it.skip)('when its disk is full', async () => {
-    const options = { cwd: folder(), env: environment(), under: onSmallDisk(data(), 4, fillDisk) };
+    const options = { cwd: folder(), env: environment(), under: onSmallDisk(data(), 16, fillDisk) };
     const { code, of } = await askDoctor(cli, [], options);
     expect(of('data-folder')).toMatchObject({ state: 'failed', code: 'LOG_FULL' });
     expect(code).toBe(1);
