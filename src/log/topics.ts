@@ -1,5 +1,6 @@
+import { HighwaterError } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
-import type { FeedTopics, SharedTopicSpec, TopicSpec } from './commit-log';
+import type { FeedTopics, SharedTopicSpec, TopicEnd, TopicSpec } from './commit-log';
 
 /**
  * Names and shapes of all topics of one feed. `transitions` has one entry for each of the definition's, in its order; a
@@ -42,4 +43,16 @@ export function allTopics(topics: FeedTopics): TopicSpec[] {
 /** Whether only the latest record of each key is kept. */
 export function isCompacted(spec: Pick<TopicSpec, 'cleanup'>): boolean {
   return spec.cleanup !== 'delete';
+}
+
+/**
+ * @param now the topic's id, and places in its partitions that lie behind every end that it had before
+ * @throws HighwaterError LOG_TOPIC_LOST
+ */
+export function assertReaches(topic: string, now: Omit<TopicEnd, 'commit'>, before: TopicEnd): void {
+  const isAsLong = now.offsets.length === before.offsets.length;
+  const reaches = before.offsets.every((end, partition) => now.offsets[partition]! >= end);
+  if (now.topicId === before.topicId && isAsLong && reaches) return;
+  const what = `Topic ${topic} (${now.topicId}) ends at ${now.offsets.join(', ')}, and topic ${before.topicId} ended at ${before.offsets.join(', ')} before.`;
+  throw new HighwaterError('LOG_TOPIC_LOST', what);
 }

@@ -128,10 +128,8 @@ export async function feedState(
         facts: table.facts(),
       })),
     };
-    const columns = [images.table, ...groups.map((group) => group.chains.table)].flatMap(
-      (one) => one.columns,
-    );
-    await restored.file.keep((table) => writeTable(table, facts, columns));
+    const tables = [images.table, ...groups.map((group) => group.chains.table)];
+    await restored.file.keep((table) => writeTable(table, facts, tables));
   }
 
   const state: FeedState & PendingBase = {

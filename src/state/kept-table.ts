@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import type { TopicEnd } from '../log/commit-log';
-import type { Column } from './column';
+import type { Tabular } from './column';
 import type { HashIndex } from './hash-index';
 import type { StoreFacts } from './image-store';
 
@@ -36,12 +36,15 @@ export interface KeptGroups {
 /** A number of 32 bits: size or checksum. */
 const NUMBER_BYTES = 4;
 
+type Columns = Pick<Tabular<unknown>, 'columns'>;
+
 /** Writes, one after the other, the size of the facts, the facts, the columns, and a checksum of all that. */
 export async function writeTable(
   file: FileHandle,
   facts: KeptFacts,
-  columns: readonly Column[],
+  tables: readonly Columns[],
 ): Promise<void> {
+  const columns = tables.flatMap((table) => table.columns);
   const pieces = columns.map((column) => column.pieces);
   const header = Buffer.from(JSON.stringify({ form: FORM, facts, pieces }));
   let checksum = 0;
@@ -56,12 +59,12 @@ export async function writeTable(
 }
 
 /**
- * @param columnsFor gives the columns that belong to the facts
- * @throws RangeError for a table that is not whole, or of another form; what `columnsFor` throws
+ * @param tablesFor gives what the columns are read into, in the order in which they were written; then `restored` is called
+ * @throws RangeError for a table that is not whole, or of another form; what `tablesFor` throws
  */
-export async function readTable<T extends { readonly columns: readonly Column[]; restored(): void }>(
+export async function readTable<T extends { readonly tables: readonly Columns[]; restored(): void }>(
   file: FileHandle,
-  columnsFor: (facts: KeptFacts) => T,
+  tablesFor: (facts: KeptFacts) => T,
 ): Promise<T> {
   let checksum = 0;
   const read = async <B extends Uint8Array>(bytes: B): Promise<B> => {
@@ -78,8 +81,8 @@ export async function readTable<T extends { readonly columns: readonly Column[];
   if (length > size) throw new RangeError('the table is damaged');
   const { form, facts, pieces } = JSON.parse((await read(Buffer.alloc(length))).toString());
   if (form !== FORM) throw new RangeError(`another version wrote the table (form ${form}, not ${FORM})`);
-  const wanted = columnsFor(facts);
-  for (const [i, column] of wanted.columns.entries()) {
+  const wanted = tablesFor(facts);
+  for (const [i, column] of wanted.tables.flatMap((table) => table.columns).entries()) {
     for (let piece = 0; piece < pieces[i]; piece++) await read(column.piece(piece));
   }
   const expected = checksum;

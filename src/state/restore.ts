@@ -143,17 +143,17 @@ function tableFor(facts: KeptFacts, images: ImageStore, { offset, topics }: Rest
   // The log has lost records, or is a copy from before.
   if (commit > offset.commit || (commit === offset.commit && ownerEpoch !== offset.owner_epoch))
     throw new RangeError(`they are of commit ${commit}, and the source offset is of commit ${offset.commit}`);
-  // A batch tells the log of both; the latest ones of this state were not told.
+  // The next batch would have told the log of them, and there was none.
   if (snapshotSeq > offset.snapshot_seq || scopeSeq > offset.scope_seq)
     throw new RangeError('they are of another scope, or of a snapshot that the log does not know');
   const groups = new Map(facts.groups.map(({ transition }) => [transition, new GroupChains()]));
-  const tables = [...groups.values()].map(({ table }) => table);
+  const chains = [...groups.values()].map(({ table }) => table);
   return {
     ...{ facts, groups },
-    columns: [images.table, ...tables].flatMap(({ columns }) => columns),
+    tables: [images.table, ...chains],
     restored() {
       images.table.restored(facts.store);
-      for (const [i, table] of tables.entries()) table.restored(facts.groups[i]!.facts);
+      for (const [i, table] of chains.entries()) table.restored(facts.groups[i]!.facts);
       // All of them are from before a snapshot or a scope that has begun since.
       if (snapshotSeq < offset.snapshot_seq) images.setAges({ isUnshown: true });
       if (scopeSeq < offset.scope_seq) images.setAges({ isOutOfScope: true });

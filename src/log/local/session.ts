@@ -1,7 +1,7 @@
 import { HighwaterError } from '../../errors';
-import type { FeedSession, FeedTopics, TopicEnd } from '../commit-log';
+import type { FeedSession, FeedTopics } from '../commit-log';
 import { GatheredRecords } from '../gathered';
-import { isCompacted } from '../topics';
+import { assertReaches, isCompacted } from '../topics';
 import type { OwnedTopic } from './append';
 import { type ReadDeps, restore } from './read';
 import type { Writer } from './writer';
@@ -44,8 +44,8 @@ export async function openSession(
       return spec.partitions;
     },
     restore(topic, signal, after) {
-      const spec = compacted(topic);
-      if (after !== undefined) assertReaches(spec, after);
+      const { id, nextOffsets } = compacted(topic);
+      if (after !== undefined) assertReaches(topic, { topicId: String(id), offsets: nextOffsets }, after);
       return restore(topic, signal, reading, after?.offsets);
     },
     endOf(topic) {
@@ -90,12 +90,4 @@ export async function openSession(
     },
   };
   return session;
-}
-
-/** @throws HighwaterError LOG_TOPIC_LOST */
-function assertReaches({ name, id, nextOffsets }: OwnedTopic, { topicId, offsets }: TopicEnd): void {
-  const isBehind = offsets.length !== nextOffsets.length || offsets.some((end, i) => end > nextOffsets[i]!);
-  if (topicId === String(id) && !isBehind) return;
-  const what = `Topic ${name} (${id}) ends at ${nextOffsets.join(', ')}, and topic ${topicId} ended at ${offsets.join(', ')} before.`;
-  throw new HighwaterError('LOG_TOPIC_LOST', what);
 }

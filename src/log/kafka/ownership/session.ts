@@ -3,6 +3,7 @@ import { unlessLate } from '../../../async/wait';
 import { type ErrorCode, HighwaterError } from '../../../errors';
 import type { BatchPosition, FeedSession, TopicEnd, TransactionBatch } from '../../commit-log';
 import { recordsOf } from '../../gathered';
+import { assertReaches } from '../../topics';
 import { isForbidden, isRefusedProducer, kafkaFailure, passesByItself } from '../connection/kafka-failure';
 import { PartitionedRecords, type PartitionSends } from '../producer/partitioned-records';
 import {
@@ -50,8 +51,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   const written: WrittenOffsets = new Map();
   // As late as possible: an instance that was away does not know yet that it lost the feed.
   await assertStillOwned(deps, CONFIRM_MS);
-  // Before the first fence: if a topic is created again in between, offsets of the new one must not go by the old one's id, nor the
-  // other way round.
+  // Before the fences: if a topic is created again in between, the new one's offsets go by the old one's id, which no later session finds.
   const ids = await topicIds(deps.cluster, compacted).catch(() => new Map<string, string>());
   let producer: TransactionalProducer | null = await takeOver(deps, compacted, written);
   /** Why the session is over, once it is. */
@@ -59,7 +59,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   /** In the source offset topic: nothing before it needs to be looked at again. */
   let known = behindLast();
   let acknowledged: CommitMark | null = null;
-  let isUnderWay = false;
+  let underWay = 0;
   let commit: number | null = null;
   /** How long a transaction may be open, in ms; left out: as long as usual. */
   let timeoutMs: number | undefined;
@@ -182,6 +182,13 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     return written.get(topic)!;
   }
 
+  /** Where the last record of this owner lies in each partition. */
+  function placesIn(topic: string): Omit<TopicEnd, 'commit'> {
+    const places = offsetsOf(topic);
+    const offsets = Array.from({ length: partitionsOf(topic) }, (_, i) => Number(places.get(i)!));
+    return { topicId: ids.get(topic) ?? null, offsets };
+  }
+
   const session: FeedSession = {
     ownerEpoch,
     maxRecordBytes: deps.maxRecordBytes,
@@ -189,7 +196,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     gather,
     restore(topic, signal, after) {
       const through = offsetsOf(topic);
-      if (after !== undefined) assertReaches(topic, ids.get(topic) ?? null, through, after);
+      // The fences lie behind the end. If the topic was cut before it, a fence may have the place of another record.
+      if (after !== undefined) assertReaches(topic, placesIn(topic), after);
       return readThrough(deps.cluster, topic, {
         through,
         isCompacted: true,
@@ -199,10 +207,9 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       });
     },
     endOf(topic) {
-      const through = offsetsOf(topic);
-      if (over !== null || isUnderWay) return null;
-      const offsets = Array.from({ length: partitionsOf(topic) }, (_, i) => Number(through.get(i)! + 1n));
-      return { topicId: ids.get(topic) ?? null, offsets, commit };
+      const { topicId, offsets } = placesIn(topic);
+      if (over !== null || underWay > 0) return null;
+      return { topicId, offsets: offsets.map((offset) => offset + 1), commit };
     },
     async commit(batch) {
       if (over !== null) throw over;
@@ -216,12 +223,12 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       }
       // Everything is encoded before the transaction begins.
       const gathered = gatheredOf(batch);
-      isUnderWay = true;
+      underWay++;
       try {
         await writeRepeatedly(gathered.sends(), position);
         commit = position.commit;
       } finally {
-        isUnderWay = false;
+        underWay--;
       }
       gathered.release();
       known = behindLast();
@@ -262,20 +269,4 @@ async function assertStillOwned({ topics, signal, isStillOwned }: SessionDeps, f
 
 function isCode(error: unknown, code: ErrorCode): error is HighwaterError {
   return error instanceof HighwaterError && error.code === code;
-}
-
-/**
- * @param through offsets of the fences
- * @throws HighwaterError LOG_TOPIC_LOST
- */
-function assertReaches(
-  topic: string,
-  topicId: string | null,
-  through: ReadonlyMap<number, bigint>,
-  after: TopicEnd,
-): void {
-  const isBehind = after.offsets.some((end, partition) => !(Number(through.get(partition) ?? -1n) >= end));
-  if (topicId === after.topicId && after.offsets.length === through.size && !isBehind) return;
-  const what = `Topic ${topic} (${topicId}) ends at ${[...through.values()].join(', ')}, and topic ${after.topicId} ended at ${after.offsets.join(', ')} before.`;
-  throw new HighwaterError('LOG_TOPIC_LOST', what);
 }
