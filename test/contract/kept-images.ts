@@ -99,9 +99,13 @@ export function keptImagesContract(publisher: CliPublisher): void {
       if (round % 2 === 0) await stillPolled('ipos', 2);
       running.signal(round % 4 === 3 ? 'SIGKILL' : 'SIGTERM');
       // From before it has let go of the feeds until after all is kept.
-      await Promise.race([until(() => filesOf('.table').length > round % 3), running.ended()]);
+      let hasEnded = false;
+      const ended = running.ended().finally(() => {
+        hasEnded = true;
+      });
+      await until(() => hasEnded || filesOf('.table').length > round % 3);
       running.signal('SIGKILL');
-      await running.ended();
+      await ended;
     }
     const last = run();
     await stillPolled('ipos');

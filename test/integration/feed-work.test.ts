@@ -9,7 +9,8 @@ import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
 import { soleMembership } from '../../src/log/membership';
 import { feedTopics } from '../../src/log/topics';
 import { movePosition } from '../../src/pipeline/transaction/transact';
-import { type FeedTaskDeps, type FeedTaskReport, runFeedTask } from '../../src/runtime/feed-task';
+import { type FeedTaskDeps, runFeedTask } from '../../src/runtime/feed-task';
+import { feedTenure } from '../../src/runtime/feed-tenure';
 import { acquireFeed } from '../../src/runtime/owned-feed';
 import { Rotation } from '../../src/secrets/rotation';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
@@ -27,7 +28,7 @@ let dataDir: string;
 let log: LocalLog;
 let inbox: Inbox;
 let stop: AbortController;
-let running: Promise<FeedTaskReport>;
+let running: Promise<unknown>;
 let logger: ReturnType<typeof quietLogger>;
 
 beforeEach(async () => {
@@ -103,6 +104,25 @@ const ops = async () => (await decoded('ipos')).map(({ op }) => op as string).jo
 const requests = () => api.requests().length;
 
 const summary = (outcome: Outcome) => (outcome.ok ? outcome.summary : outcome.error.message);
+
+it('goes on with its own images when it takes a feed back that it has just let go of', async () => {
+  const feed = testFeed('ipos');
+  log = openLocalLog({ dataDir });
+  inbox = createInbox();
+  stop = new AbortController();
+  const told: string[] = [];
+  const deps = {
+    ...taskDeps(feed),
+    logger: { ...logger, debug: (message: string) => void told.push(message) },
+  };
+  const tenure = feedTenure(feed, deps, false, stop.signal);
+  const { held, owned } = await tenure.own();
+  await held.work.turn(owned, held.over);
+  await tenure.release();
+  await tenure.own();
+  expect(told).toContain('Feed ipos goes on with the images that it kept.');
+  running = tenure.leave();
+});
 
 it('does not poll a feed that is paused, also after a restart, until it is resumed', async () => {
   await start();

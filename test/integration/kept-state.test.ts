@@ -76,7 +76,7 @@ function rename(at: number, name: string): void {
   api.stores.ipos.upsert({ ...record, name } as never);
 }
 
-it('images are not kept without a batch that was committed when its file was moved', async () => {
+it('after a commit in which the file of the log was moved, images are not kept', async () => {
   const log = open();
   const owned = await own(log, 'state');
   await pollOnce(owned);
@@ -104,7 +104,7 @@ it('images are not kept without a batch that was committed when its file was mov
   expect(kept).toEqual(fromLog);
 });
 
-it('the end of a topic is not told with a batch and without its number', async () => {
+it('the end of a topic always comes with the number of its last batch', async () => {
   const log = open();
   const owned = await own(log, 'state');
   await pollOnce(owned);
@@ -131,7 +131,7 @@ it('the end of a topic is not told with a batch and without its number', async (
   await owned.close();
 });
 
-it('images are not used with an older copy of the log that has gone on', async () => {
+it('images are not used with an older copy of the log that has gone on to as many batches', async () => {
   let log = open();
   const first = await own(log, 'other');
   await pollOnce(first);
