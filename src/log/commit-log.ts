@@ -81,11 +81,11 @@ export interface FeedSession {
   release(): Promise<void>;
 }
 
-/** The end of a topic, as text that can be kept: the log that gave it knows it again. */
+/** Where a topic ended. Plain data, which can be kept and given to a later session. */
 export interface TopicEnd {
   /** A topic that was created again has another one. Null: the log has no ids. */
   readonly topicId: string | null;
-  /** By partition: the offset of the next record, or less. */
+  /** By partition: each record before the end has a lower offset. */
   readonly offsets: readonly number[];
   /** Number of the session's last batch; null: there was none. */
   readonly commit: number | null;

@@ -14,7 +14,7 @@ export interface FeedTenureDeps extends OwnedFeedDeps {
   readonly tell: Tell;
   /** Commands for this feed: taken between polls, while it is owned. */
   readonly inbox: Inbox;
-  /** Called when the feed is released: its state is then kept for the next start, which others need not wait for. */
+  /** Called when the feed is released, with the end of keeping its images. The next owner need not wait for that. */
   readonly onClosing?: (closed: Promise<void>) => void;
 }
 
@@ -46,7 +46,7 @@ export function feedTenure(feed: Feed, deps: FeedTenureDeps, once: boolean, sign
   const { membership, tell } = deps;
   let held: (Held & { leave(): void }) | null = null;
   let owned: OwnedFeed | null = null;
-  /** The state that was owned before is kept. */
+  /** Resolves when the images of the last ownership are kept. */
   let closed = Promise.resolve();
 
   async function hold(): Promise<Held & { leave(): void }> {

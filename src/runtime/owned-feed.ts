@@ -43,7 +43,7 @@ export interface OwnedFeed {
   readonly deps: PollDeps;
   /** Ends the state, and lets others have the feed. May be called again. */
   release(): Promise<void>;
-  /** The same, and resolves when what is kept of the state is written: nobody else need wait for that. */
+  /** Releases the feed, and resolves when its images are kept. The next owner need not wait for that. */
   close(): Promise<void>;
 }
 

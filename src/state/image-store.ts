@@ -55,8 +55,8 @@ export interface ImageStore {
   /** Whether only few slabs are left: a transaction's images still find a place, but no more should be begun. */
   readonly isNearlyFull: boolean;
   /**
-   * All that is not in the file, but for what the API has shown: the records are witnessed, and not seen. Its facts bring the slabs
-   * into the file; null: the file cannot have them.
+   * All that the store has in memory, except what the API has shown: read back, all records are witnessed, and it is unknown when they
+   * were seen. To ask for its facts writes all slabs to the file; null: there is no file, or it could not be written.
    */
   readonly table: Tabular<StoreFacts | null>;
   /** Gives up the file. Methods that read from it throw after it. May be called again. */

@@ -131,7 +131,7 @@ describe('a state that is kept', () => {
     );
   });
 
-  it('takes no more of the disk and of the numbers of slabs, however often it is kept', async () => {
+  it('needs no more disk and no more numbers of slabs, however often it is kept', async () => {
     let state = begin();
     const sizes: number[] = [];
     for (let round = 0; round < 20; round++) {
