@@ -79,6 +79,8 @@ export async function acquireFeed(
       restored.images.writers.keys(),
       deps.logger,
     );
+    // Groups that were kept were read from the images by the feed's own schema.
+    if (codec !== own) restored.groups.clear();
     const { record } = codec.schemas;
     const images = createImages(feed, record, codec.image);
     const state = await feedState(feed, images, restored);

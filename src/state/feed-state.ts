@@ -1,11 +1,10 @@
 import { inSlices } from '../async/slices';
-import type { FeedDefinition, LatestInGroupTransition } from '../feeds/definition';
+import type { FeedDefinition } from '../feeds/definition';
 import type { TopicEnd } from '../log/commit-log';
 import type { VendorRecord } from '../types';
-import { type GroupChains, GroupIndex } from './group-index';
-import type { ImageFile } from './image-file';
+import { GroupIndex, groupTransitions, keyOfGroups } from './group-index';
 import { type ImageStore, stateTooLarge } from './image-store';
-import { writeTable } from './kept-table';
+import { type KeepOptions, keepImages } from './kept-images';
 import {
   type ImageDecoder,
   type PendingBase,
@@ -13,6 +12,7 @@ import {
   pendingOver,
   type StateView,
 } from './pending-state';
+import type { ReadImages } from './read-images';
 import type { SourceOffset } from './source-offset';
 
 /**
@@ -38,14 +38,6 @@ export interface FeedState extends Pick<StateView, 'offset' | 'image' | 'seenAt'
   close(keep: KeepOptions | null): Promise<void>;
 }
 
-export interface KeepOptions {
-  /** The topic of the images, and where it ended for the session. */
-  readonly topic: string;
-  readonly end: TopicEnd;
-  /** Schema by which this state reads the images. */
-  readonly schemaId: number;
-}
-
 /** The records that have a committed image, by number. The methods are those of `ImageStore`. */
 export type Records = Pick<
   ImageStore,
@@ -62,15 +54,9 @@ export type Records = Pick<
 >;
 
 /** The state as the log has it. */
-export interface RestoredState {
+export interface RestoredState extends ReadImages {
   readonly offset: SourceOffset;
-  readonly images: ImageStore;
-  readonly file: Pick<ImageFile, 'keep'>;
-  /** Transition with groups, as JSON → its groups, if they were kept. */
-  readonly groups: ReadonlyMap<string, GroupChains>;
   readonly deadLetters: Set<string>;
-  /** Live images in each partition of the current topic. */
-  readonly partitionCounts: readonly number[];
 }
 
 export async function feedState(
@@ -94,7 +80,7 @@ export async function feedState(
     },
   };
   const transitions = groupTransitions(feed);
-  const chains = transitions.map((transition) => restored.groups.get(JSON.stringify(transition)));
+  const chains = transitions.map((transition) => restored.groups.get(keyOfGroups(transition)));
   const groups = transitions.map((transition, i) => new GroupIndex(transition, records, chains[i]));
   const unknown = groups.filter((_, i) => chains[i] === undefined);
   if (unknown.length > 0) {
@@ -110,26 +96,6 @@ export async function feedState(
   /** The log has this state, and no batch that the state does not know. */
   function isAt({ commit }: TopicEnd): boolean {
     return storedOffset.commit > 0 && (commit ?? storedOffset.commit) === storedOffset.commit;
-  }
-
-  async function keepImages({ topic, end, schemaId }: KeepOptions): Promise<void> {
-    const store = isPartial || !isAt(end) ? null : images.table.facts();
-    if (store === null) return;
-    const facts = {
-      ...{ topic, end, schemaId, store },
-      incarnation: storedOffset.incarnation,
-      commit: storedOffset.commit,
-      ownerEpoch: storedOffset.owner_epoch,
-      snapshotSeq: offset.snapshot_seq,
-      scopeSeq: offset.scope_seq,
-      partitionCounts: counts,
-      groups: groups.map(({ transition, chains: { table } }) => ({
-        transition: JSON.stringify(transition),
-        facts: table.facts(),
-      })),
-    };
-    const tables = [images.table, ...groups.map((group) => group.chains.table)];
-    await restored.file.keep((table) => writeTable(table, facts, tables));
   }
 
   const state: FeedState & PendingBase = {
@@ -153,7 +119,12 @@ export async function feedState(
     async close(keep) {
       if (isClosed) return;
       isClosed = true;
-      if (keep !== null) await keepImages(keep);
+      if (keep !== null && !isPartial && isAt(keep.end)) {
+        const { incarnation, commit, owner_epoch } = storedOffset;
+        const chainsOf = groups.map((group) => [keyOfGroups(group.transition), group.chains] as const);
+        const read = { ...restored, partitionCounts: counts, groups: new Map(chainsOf) };
+        await keepImages(read, { ...offset, incarnation, commit, owner_epoch }, keep);
+      }
       images.close();
     },
     image: images.get,
@@ -204,10 +175,4 @@ export async function feedState(
     },
   };
   return state;
-}
-
-function groupTransitions({ transitions }: FeedDefinition): LatestInGroupTransition[] {
-  return transitions.filter(
-    (transition): transition is LatestInGroupTransition => transition.kind === 'latest-in-group',
-  );
 }

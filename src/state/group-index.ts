@@ -1,5 +1,5 @@
 import { valueAt } from '../avro/path';
-import type { LatestInGroupTransition } from '../feeds/definition';
+import type { FeedDefinition, LatestInGroupTransition } from '../feeds/definition';
 import type { VendorRecord } from '../types';
 import { Column } from './column';
 import { HashIndex, hashOf } from './hash-index';
@@ -64,6 +64,11 @@ export class GroupIndex implements Groups {
 
   *members(group: string): IterableIterator<string> {
     for (const number of this.chain(this.head(group))) yield this.records.idOf(number);
+  }
+
+  recordOf(id: string): VendorRecord | null {
+    const number = this.records.find(id);
+    return number === -1 ? null : this.records.record(number);
   }
 
   /** Adds a record that is in the log. */
@@ -133,6 +138,29 @@ export class GroupIndex implements Groups {
         return;
       }
   }
+}
+
+/**
+ * Changes the image of a record, and moves the record between its groups.
+ * @param change changes the image
+ */
+export function changeInGroups(
+  groups: readonly GroupIndex[],
+  {
+    id,
+    before,
+    after,
+    change,
+  }: { id: string; before: VendorRecord | null; after: VendorRecord | null; change: () => void },
+): void {
+  const changes = groups.map((group) => {
+    const pending = new PendingGroups(group);
+    pending.move(before, after, (other) => (other === id ? after : group.recordOf(other)));
+    return pending.settled();
+  });
+  for (const [i, group] of groups.entries()) group.detach(changes[i]!);
+  change();
+  for (const [i, group] of groups.entries()) group.attach(changes[i]!);
 }
 
 /** Changes of groups that are not committed yet, over the groups of the layer below. */
@@ -224,6 +252,17 @@ export class PendingGroups implements Groups {
 type Lookup = (id: string) => VendorRecord | null;
 
 const NOTHING = { joined: new Set<string>(), left: new Set<string>() };
+
+export function groupTransitions({ transitions }: FeedDefinition): LatestInGroupTransition[] {
+  return transitions.filter(
+    (transition): transition is LatestInGroupTransition => transition.kind === 'latest-in-group',
+  );
+}
+
+/** By which the groups of a transition are known as long as its definition stays the same. */
+export function keyOfGroups(transition: LatestInGroupTransition): string {
+  return JSON.stringify(transition);
+}
 
 /** `AAPL|57f8…`; null if a part is missing, since the record then belongs to no group. */
 export function groupOf(transition: LatestInGroupTransition, record: VendorRecord | null): string | null {

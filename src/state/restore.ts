@@ -1,8 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createBreather } from '../async/slices';
 import type { FeedCodec } from '../avro/codec/feed-codec';
-import { readSchemaId } from '../avro/codec/wire';
-import type { WireType } from '../avro/codec/wire-type';
 import type { SchemaRegistry } from '../avro/registry/registry';
 import { HighwaterError } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
@@ -10,10 +8,10 @@ import type { Feed } from '../feeds/feed';
 import type { FeedSession, FeedTopics, LogRecord, TopicEnd } from '../log/commit-log';
 import type { Logger } from '../logging/logger';
 import type { RestoredState } from './feed-state';
-import { GroupChains } from './group-index';
 import { type ImageFile, imageFiles, type KeptImages } from './image-file';
-import { type ImageStore, imageStore } from './image-store';
-import { type KeptFacts, readTable } from './kept-table';
+import { imageStore } from './image-store';
+import { readKept } from './kept-images';
+import { imageReader, learnWriter, type ReadImages, writerOf } from './read-images';
 import { firstSourceOffset, newIncarnation, type SourceOffset } from './source-offset';
 
 export interface RestoreDeps {
@@ -81,12 +79,7 @@ interface Restoring extends RestoreDeps {
   readonly signal: AbortSignal;
 }
 
-type RestoredImages = Pick<RestoredState, 'file' | 'images'> & {
-  readonly groups: Map<string, GroupChains>;
-  readonly partitionCounts: number[];
-};
-
-async function fromLog(file: ImageFile, restoring: Restoring): Promise<RestoredImages> {
+async function fromLog(file: ImageFile, restoring: Restoring): Promise<ReadImages> {
   const { session, topics } = restoring;
   const images = imageStore(file);
   const partitionCounts: number[] = new Array(session.partitionsOf(topics.current.name)).fill(0);
@@ -105,27 +98,18 @@ async function fromLog(file: ImageFile, restoring: Restoring): Promise<RestoredI
  * gone, is one too many.
  * @returns null: it does not fit
  */
-async function fromKept({ table, file }: KeptImages, restoring: Restoring): Promise<RestoredImages | null> {
-  const { feed, logger, signal, codec, registry } = restoring;
-  const images = imageStore(file);
+async function fromKept(kept: KeptImages, restoring: Restoring): Promise<ReadImages | null> {
+  const { feed, logger, signal } = restoring;
+  let restored: ReadImages | null = null;
   try {
-    const read = await readTable(table, (facts) => tableFor(facts, images, restoring)).finally(() =>
-      table.close(),
-    );
-    const { facts, groups } = read;
-    // Read from the log they take less room.
-    if (images.isNearlyFull) throw new RangeError('they take nearly all of the pieces that there can be');
-    for (const id of images.writers.keys())
-      if (!codec.image.knowsWriter(id)) codec.image.addWriter(id, await registry.schemaById(id));
-    const restored = { images, file, groups, partitionCounts: [...facts.partitionCounts] };
-    const changes = await readImages(restored, restoring, facts.end);
-    const told = { feed: feed.name, records: images.size, changes };
+    const { end, ...images } = await readKept(kept, restoring);
+    restored = images;
+    const changes = await readImages(images, restoring, end);
+    const told = { feed: feed.name, records: images.images.size, changes };
     logger.debug(`Feed ${feed.name} goes on with the images that it kept.`, told);
-    // The groups were not told of the changes, or other fields may make the groups.
-    if (changes > 0 || facts.schemaId !== codec.image.schemaId) groups.clear();
-    return restored;
+    return images;
   } catch (error) {
-    images.close();
+    restored?.images.close();
     signal.throwIfAborted();
     const { message } = error as Error;
     logger.info(`The kept images of feed ${feed.name} are not used, and the log is read: ${message}`, {
@@ -135,46 +119,16 @@ async function fromKept({ table, file }: KeptImages, restoring: Restoring): Prom
   }
 }
 
-/** The store and the groups that a table is read into. @throws RangeError if it is of another state */
-function tableFor(facts: KeptFacts, images: ImageStore, { offset, topics }: Restoring) {
-  const { topic, incarnation, commit, ownerEpoch, snapshotSeq, scopeSeq } = facts;
-  if (topic !== topics.current.name || incarnation !== offset?.incarnation)
-    throw new RangeError(`they are those of incarnation ${incarnation} in topic ${topic}`);
-  // The log has lost records, or is a copy from before.
-  if (commit > offset.commit || (commit === offset.commit && ownerEpoch !== offset.owner_epoch))
-    throw new RangeError(`they are of commit ${commit}, and the source offset is of commit ${offset.commit}`);
-  // The next batch would have told the log of them, and there was none.
-  if (snapshotSeq > offset.snapshot_seq || scopeSeq > offset.scope_seq)
-    throw new RangeError('they are of another scope, or of a snapshot that the log does not know');
-  const groups = new Map(facts.groups.map(({ transition }) => [transition, new GroupChains()]));
-  const chains = [...groups.values()].map(({ table }) => table);
-  return {
-    ...{ facts, groups },
-    tables: [images.table, ...chains],
-    restored() {
-      images.table.restored(facts.store);
-      for (const [i, table] of chains.entries()) table.restored(facts.groups[i]!.facts);
-      // All of them are from before a snapshot or a scope that has begun since.
-      if (snapshotSeq < offset.snapshot_seq) images.setAges({ isUnshown: true });
-      if (scopeSeq < offset.scope_seq) images.setAges({ isOutOfScope: true });
-    },
-  };
-}
-
 /**
  * Reads images from the log, and checks that they are those of the source offset.
  * @param after where the images end; left out: there are none yet
  * @returns how many records were read
  * @throws HighwaterError STATE_DAMAGED; as `FeedSession.restore`
  */
-async function readImages(
-  { images, partitionCounts: counts }: RestoredImages,
-  restoring: Restoring,
-  after?: TopicEnd,
-): Promise<number> {
-  const { feed, offset, session, topics, codec, signal } = restoring;
-  /** Images of another incarnation that no later record has overwritten or removed yet. */
-  const foreign = new Map<string, LogRecord>();
+async function readImages(read: ReadImages, restoring: Restoring, after?: TopicEnd): Promise<number> {
+  const { feed, offset, session, topics, signal } = restoring;
+  const { images, partitionCounts: counts } = read;
+  const reader = imageReader(feed, read, restoring);
   const breather = createBreather();
   let records = 0;
   const tell = (isDone: boolean) =>
@@ -183,26 +137,12 @@ async function readImages(
   for await (const record of session.restore(topics.current.name, signal, after)) {
     records += 1;
     if (records % TELL_EVERY === 0) tell(false);
-    const { key, value, partition } = record;
-    const difference = (value === null ? 0 : 1) - (images.find(key) === -1 ? 0 : 1);
-    counts[partition] = (counts[partition] ?? 0) + difference;
-    foreign.delete(key);
-    if (value === null) {
-      images.delete(key);
-      continue;
-    }
-    if (record.headers.incarnation !== offset?.incarnation) foreign.set(key, record);
-    // Checked before the await, because nearly all writers are known and each await would cost a promise.
-    if (!codec.image.knowsWriter(writerOf(record))) await learnWriter(codec.image, record, restoring);
-    const seq = Number(record.headers.seq);
-    images.set(key, value, {
-      isUnshown: seq <= (offset?.snapshot_seq ?? 0),
-      isOutOfScope: seq <= (offset?.scope_seq ?? 0),
-    });
+    if (reader.isUnknown(record)) await reader.learn(record);
+    reader.take(record, offset);
     if (breather.isDue()) await breather.breathe();
   }
   tell(true);
-  for (const record of foreign.values()) throw foreignImage(feed, record, offset);
+  for (const record of reader.foreign.values()) throw foreignImage(feed, record, offset);
   // If the topic was lost, cut or repartitioned, missing records would be published as created, or out of order.
   if (offset !== null && !isDeepStrictEqual(counts, [...offset.partition_counts])) {
     throw otherImages(topics.current.name, counts, offset);
@@ -220,7 +160,7 @@ async function restoreOffset(
   for await (const record of session.restore(topics.sourceOffset.name, signal)) {
     if (record.key !== feed.name || record.value === null) continue;
     if (!codec.sourceOffset.knowsWriter(writerOf(record)))
-      await learnWriter(codec.sourceOffset, record, deps);
+      await learnWriter(codec.sourceOffset, record, deps.registry);
     offset = codec.sourceOffset.decode(record.value);
   }
   return offset;
@@ -248,22 +188,6 @@ function inScope(offset: SourceOffset, feed: Feed, scope: string): SourceOffset 
   // Records of the new scope from before the mark are unknown, like all records when the feed began.
   const begins_at = Math.max(offset.begins_at, high_water_mark);
   return { ...anew, snapshot, snapshot_completed_ms, high_water_mark, begins_at };
-}
-
-/** Id of the schema that the record's value was written with. */
-function writerOf({ topic, key, value }: LogRecord): number {
-  try {
-    return readSchemaId(value!);
-  } catch (cause) {
-    const what = `Topic ${topic} holds a value, of key ${key}, that highwater did not write: it is ${(cause as Error).message}.`;
-    throw new HighwaterError('STATE_DAMAGED', what, { cause });
-  }
-}
-
-/** Another version of the project may have written the record by another schema. */
-async function learnWriter<T>(type: WireType<T>, record: LogRecord, deps: RestoreDeps): Promise<void> {
-  const id = writerOf(record);
-  type.addWriter(id, await deps.registry.schemaById(id));
 }
 
 function otherImages(topic: string, counts: readonly number[], offset: SourceOffset): HighwaterError {

@@ -1,7 +1,8 @@
 import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
-import { feedState, type KeepOptions } from '../../../src/state/feed-state';
+import { feedState } from '../../../src/state/feed-state';
 import { type ImageStore, imageStore } from '../../../src/state/image-store';
+import type { KeepOptions } from '../../../src/state/kept-images';
 import { firstSourceOffset } from '../../../src/state/source-offset';
 import type { VendorRecord } from '../../../src/types';
 import { testFeed } from '../../support/feeds';

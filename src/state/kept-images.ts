@@ -1,0 +1,100 @@
+import type { Feed } from '../feeds/feed';
+import type { FeedTopics, TopicEnd } from '../log/commit-log';
+import { GroupChains } from './group-index';
+import type { KeptImages } from './image-file';
+import { imageStore } from './image-store';
+import { type KeptFacts, readTable, writeTable } from './kept-table';
+import type { ReadImages, ReadingImages } from './read-images';
+import type { SourceOffset } from './source-offset';
+
+export interface KeepOptions {
+  /** The topic of the images, and how far they have been read from it or written to it. */
+  readonly topic: string;
+  readonly end: TopicEnd;
+  /** Schema by which the groups were read from the images. */
+  readonly schemaId: number;
+}
+
+/**
+ * Keeps images as they are for the next owner in this folder, if they are in a file.
+ * @param offset the source offset that they go with
+ */
+export async function keepImages(
+  { images, file, groups, partitionCounts }: ReadImages,
+  offset: SourceOffset,
+  { topic, end, schemaId }: KeepOptions,
+): Promise<void> {
+  const store = images.table.facts();
+  if (store === null) return;
+  const facts = {
+    ...{ topic, end, schemaId, store, partitionCounts },
+    incarnation: offset.incarnation,
+    commit: offset.commit,
+    ownerEpoch: offset.owner_epoch,
+    snapshotSeq: offset.snapshot_seq,
+    scopeSeq: offset.scope_seq,
+    groups: Array.from(groups, ([transition, { table }]) => ({ transition, facts: table.facts() })),
+  };
+  const tables = [images.table, ...Array.from(groups.values(), ({ table }) => table)];
+  await file.keep((table) => writeTable(table, facts, tables));
+}
+
+export interface GoingOn extends ReadingImages {
+  readonly feed: Feed;
+  readonly topics: FeedTopics;
+  /** As the log has it now. */
+  readonly offset: SourceOffset | null;
+}
+
+/**
+ * The images that were kept. Later records of the log, and their counts, must show that they fit (`docs/decisions/0025`).
+ * @throws RangeError if they are of another state; HighwaterError REGISTRY_*. They are then gone
+ */
+export async function readKept(
+  { table, file }: KeptImages,
+  goingOn: GoingOn,
+): Promise<ReadImages & { readonly end: TopicEnd }> {
+  const { codec, registry } = goingOn;
+  const images = imageStore(file);
+  try {
+    const { facts, groups } = await readTable(table, (found) => tableFor(found, images, goingOn)).finally(
+      () => table.close(),
+    );
+    // Read from the log they take less room.
+    if (images.isNearlyFull) throw new RangeError('they take nearly all of the pieces that there can be');
+    for (const id of images.writers.keys())
+      if (!codec.image.knowsWriter(id)) codec.image.addWriter(id, await registry.schemaById(id));
+    // Other fields may make other groups.
+    if (facts.schemaId !== codec.image.schemaId) groups.clear();
+    return { images, file, groups, partitionCounts: [...facts.partitionCounts], end: facts.end };
+  } catch (error) {
+    images.close();
+    throw error;
+  }
+}
+
+/** The store and the groups that a table is read into. @throws RangeError if it is of another state */
+function tableFor(facts: KeptFacts, images: ReadImages['images'], { offset, topics }: GoingOn) {
+  const { topic, incarnation, commit, ownerEpoch, snapshotSeq, scopeSeq } = facts;
+  if (topic !== topics.current.name || incarnation !== offset?.incarnation)
+    throw new RangeError(`they are those of incarnation ${incarnation} in topic ${topic}`);
+  // The log has lost records, or is a copy from before.
+  if (commit > offset.commit || (commit === offset.commit && ownerEpoch !== offset.owner_epoch))
+    throw new RangeError(`they are of commit ${commit}, and the source offset is of commit ${offset.commit}`);
+  // The next batch would have told the log of them, and there was none.
+  if (snapshotSeq > offset.snapshot_seq || scopeSeq > offset.scope_seq)
+    throw new RangeError('they are of another scope, or of a snapshot that the log does not know');
+  const groups = new Map(facts.groups.map(({ transition }) => [transition, new GroupChains()]));
+  const chains = [...groups.values()].map(({ table }) => table);
+  return {
+    ...{ facts, groups },
+    tables: [images.table, ...chains],
+    restored() {
+      images.table.restored(facts.store);
+      for (const [i, table] of chains.entries()) table.restored(facts.groups[i]!.facts);
+      // All of them are from before a snapshot or a scope that has begun since.
+      if (snapshotSeq < offset.snapshot_seq) images.setAges({ isUnshown: true });
+      if (scopeSeq < offset.scope_seq) images.setAges({ isOutOfScope: true });
+    },
+  };
+}
