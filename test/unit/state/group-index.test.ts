@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { feedState } from '../../../src/state/feed-state';
-import type { Groups } from '../../../src/state/group-index';
+import { changeInGroups, GroupIndex, type Groups } from '../../../src/state/group-index';
 import { imageStore } from '../../../src/state/image-store';
 import type { PendingState } from '../../../src/state/pending-state';
 import { firstSourceOffset } from '../../../src/state/source-offset';
@@ -117,6 +117,31 @@ describe('groups', () => {
         expectGroups((await feedState(feed, decoder, restored)).begin(), committed);
       }),
       { numRuns: runs(100) },
+    );
+  });
+
+  it('follow the changes that others have written into the log', () => {
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 60 }), (changes) => {
+        const images = imageStore({ fd: null, slabBytes: 1024 });
+        const record = (number: number) => decoder.decode(images.imageOf(number));
+        const groups = [new GroupIndex(transition, { find: images.find, idOf: images.idOf, record })];
+        const rows = new Map<string, Row>();
+        const shown = (id: string) => (rows.has(id) ? recordOf(id, rows.get(id)!) : null);
+        for (const [number, row] of changes) {
+          const id = idOf(number);
+          const before = shown(id);
+          if (row === null) rows.delete(id);
+          else rows.set(id, row);
+          const change = () => {
+            if (row === null) images.delete(id);
+            else images.set(id, Buffer.from(JSON.stringify({ id, ...row })));
+          };
+          changeInGroups(groups, { id, before, after: shown(id), change });
+          expectGroups({ groups }, rows);
+        }
+      }),
+      { numRuns: runs(300) },
     );
   });
 });
