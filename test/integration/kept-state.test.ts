@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { GatheredRecords } from '../../src/log/gathered';
@@ -28,6 +28,12 @@ beforeEach(async () => {
   ids = api.stores.ipos.keys();
   source = testSource(api);
   endsWithTest(() => source.close());
+});
+
+const position = ({ deps: { state } }: OwnedFeed) => ({
+  incarnation: state.offset.incarnation,
+  ownerEpoch: state.offset.owner_epoch,
+  commit: state.offset.commit + 1,
 });
 
 const place = (name: string) => path.join(folder, name);
@@ -102,6 +108,38 @@ it('after a commit in which the file of the log was moved, images are not kept',
 
   const { kept, fromLog } = await both(open(), 'state');
   expect(kept).toEqual(fromLog);
+});
+
+it('a batch that is committed is not published again because the folder cannot be looked at after it', async () => {
+  const log = open();
+  const owned = await own(log, 'state');
+  await pollOnce(owned);
+  rename(3, 'committed');
+  const { session } = owned.deps;
+  const [data, moved] = [place('data'), place('moved')];
+  // A link to itself can be no folder, as one without permission: whether the file is there is then unknown.
+  const gather = () => {
+    const gathered = session.gather() as GatheredRecords;
+    Object.defineProperty(gathered.all, Symbol.iterator, {
+      value: () => {
+        renameSync(data, moved);
+        symlinkSync(data, data);
+        return Array.prototype[Symbol.iterator].call(gathered.all);
+      },
+    });
+    return gathered;
+  };
+  const deps = { ...owned.deps, session: { ...session, gather } };
+  expect(await poll(deps, pollRound(deps, true), signal)).toMatchObject({ changes: 1 });
+  await expect(session.commit({ feed: 'ipos', records: [], position: position(owned) })).rejects.toThrow(
+    /ELOOP/,
+  );
+  rmSync(data);
+  renameSync(moved, data);
+
+  rename(4, 'later');
+  expect(await pollOnce(owned)).toMatchObject({ changes: 1 });
+  await owned.close();
 });
 
 it('the end of a topic always comes with the number of its last batch', async () => {

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logging/logger';
 import type { FeedTopics, ProducerRecord, SharedTopicSpec, TransactionBatch } from '../commit-log';
 import { recordsOf } from '../gathered';
@@ -153,16 +154,22 @@ export function writer(
     }
   }
 
-  /** The batch is committed: an error here must not say otherwise, and the next commit tries again. */
-  async function removeOwed(topics: ReadonlyMap<string, OwnedTopic>, records: Iterable<ProducerRecord>) {
+  /**
+   * The batch is committed: an error here must not say otherwise, or it would be committed again. The next commit tries and looks
+   * again. Only a file that is gone is an error, because the batch is gone with it.
+   */
+  async function afterCommit(topics: ReadonlyMap<string, OwnedTopic>, records: Iterable<ProducerRecord>) {
     try {
       committed(topics, records);
       for (let removed = keepUp(); removed !== null; removed = keepUp()) {
         checkpoints.committed(removed);
         await nextTurn();
       }
+      watchWal();
+      assertInPlace();
     } catch (error) {
-      logger?.debug('old records could not be removed', { error });
+      if (error instanceof HighwaterError && error.code === 'LOG_GONE') throw error;
+      logger?.debug('the work that follows a commit failed', { error });
     }
   }
 
@@ -192,9 +199,7 @@ export function writer(
         // Only now: a batch that was rolled back is tried again at the same offsets.
         plan.committed();
         checkpoints.committed(records.length);
-        await removeOwed(topics, records);
-        watchWal();
-        inPlace(() => undefined);
+        await afterCommit(topics, records);
       }),
     append: named((spec, records) => {
       transaction(() => {
