@@ -3,6 +3,7 @@ import type { Admin } from '../admin/admin';
 import { addSettings, variablesWithoutFlag } from '../config/command-options';
 import { baseUrlsOf, type ConfigWithApi, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
+import type { ConsumerLog } from '../log/consumer-log';
 import { createLogger, type Logger } from '../logging/logger';
 import { endsWorker } from '../runtime/failure-answers';
 import { instanceName, runWorker } from '../runtime/worker';
@@ -53,6 +54,7 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
   const { onPage, onRestore } = publisherProgress(screen, logger);
   let admin: Admin | null = null;
   let deliveries: { close(): Promise<unknown> } | null = null;
+  let standbyLog: ConsumerLog | null = null;
   try {
     refuseEarly(open.hold);
     // A single poll ends before anyone could ask.
@@ -70,7 +72,13 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
       logger.info(`Metrics at ${url}/metrics, health at ${url}/livez and ${url}/readyz.`);
     }
     const tell = admin === null ? {} : { tell: admin.tell };
-    const deps = { log, registry, logger, onPage, onRestore, ...tell };
+    if (config.standby && config.kafka !== null && !once) {
+      const {
+        openKafkaConsumerLog,
+      }: typeof import('../log/kafka/consumer-log') = require('../log/kafka/consumer-log');
+      standbyLog = openKafkaConsumerLog({ ...config, kafka: config.kafka, logger });
+    }
+    const deps = { log, registry, logger, onPage, onRestore, ...tell, ...(standbyLog && { standbyLog }) };
     if (flags.deliver === true) {
       const { startDeliveries }: typeof import('./deliver') = require('./deliver');
       deliveries = startDeliveries(config, logger, context);
@@ -87,6 +95,7 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
   } finally {
     await admin?.close();
     await deliveries?.close();
+    await standbyLog?.close();
     await log.close();
     screen.end();
   }

@@ -74,6 +74,7 @@ function checkTogether(loading: Loading): void {
     mistakes.push({ key: needed, where: null, problem });
   };
   need('schemaRegistryUrl', 'kafkaBrokers');
+  if (loading.values.standby) need('kafkaBrokers', 'standby');
   for (const keys of together) for (const key of keys) need(key, keys.find(isSet));
   for (const client of [bearerAuth, oauthbearer]) need(`${client}ClientId`, `${client}Scope`);
   const withToken = [`${bearerAuth}LogicalCluster`, `${bearerAuth}IdentityPoolId`] as const;

@@ -50,6 +50,8 @@ export interface Config {
   readonly dataDir: string;
   /** Absolute path of the folder for files of images. */
   readonly stateDir: string;
+  /** Whether feeds of other owners are copied. */
+  readonly standby: boolean;
   /** Limits of the embedded log. */
   readonly retention: RetentionLimits;
   /** Null if no brokers are set. */
@@ -167,6 +169,7 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
     deliveries,
     dataDir: resolve(cwd, values.dataDir),
     stateDir: resolve(cwd, values.stateDir ?? values.dataDir),
+    standby: values.standby,
     retention: { ageMs: values.retentionAge, bytes: values.retentionSize },
     kafka,
     schemaRegistry,

@@ -91,6 +91,11 @@ const table = {
     schema: text('the path of a folder'),
     doc: 'Folder for the files of images, also with Kafka. They are kept for the [next start](sizing.md#restart). If it cannot be written, images take [memory](sizing.md#memory). Default: `dataDir`.',
   },
+  standby: {
+    schema: yesOrNo(),
+    default: 'no',
+    doc: 'On Kafka, keep a [copy of the images](sizing.md#standby) of feeds that another instance owns, in `stateDir`. A takeover then costs seconds, however many records there are.',
+  },
   retentionAge: {
     value: 'age',
     schema: age(),

@@ -4,6 +4,7 @@ import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import type { Grant, Membership } from '../log/membership';
 import type { PollDeps } from '../pipeline/poll';
+import type { Standby } from '../state/standby';
 import { type FeedWork, feedWork } from './feed-work';
 import { acquireFeed, type OwnedFeed, type OwnedFeedDeps } from './owned-feed';
 import type { Tell } from './publisher-events';
@@ -16,6 +17,8 @@ export interface FeedTenureDeps extends OwnedFeedDeps {
   readonly inbox: Inbox;
   /** Called when the feed is released, with the end of keeping its images. The next owner need not wait for that. */
   readonly onClosing?: (closed: Promise<void>) => void;
+  /** Begins to copy the images of the owner; left out: a takeover reads them from the log. */
+  readonly standBy?: () => Standby;
 }
 
 /** This instance's hold of a feed: none, then the group's grant, then the feed itself with its state in memory. */
@@ -46,12 +49,28 @@ export function feedTenure(feed: Feed, deps: FeedTenureDeps, once: boolean, sign
   const { membership, tell } = deps;
   let held: (Held & { leave(): void }) | null = null;
   let owned: OwnedFeed | null = null;
-  /** Resolves when the images of the last ownership are kept. */
+  /** Resolves when the images of the last ownership, or of the standby, are kept. */
   let closed = Promise.resolve();
+  let standby: Standby | null = null;
+
+  function closing(kept: Promise<void>): void {
+    closed = kept.catch(() => undefined);
+    deps.onClosing?.(closed);
+  }
+
+  /** The next owner in this folder, here or in a later process, goes on with the copy. */
+  function endStandby(): void {
+    if (standby !== null) closing(standby.end());
+    standby = null;
+  }
 
   async function hold(): Promise<Held & { leave(): void }> {
     tell({ kind: 'waiting', feed: feed.name });
+    // The copy begins with the images of the last ownership, which are kept first.
+    await closed;
+    standby ??= deps.standBy?.() ?? null;
     const grant = await membership.grant(feed.name, signal);
+    endStandby();
     const { signal: over, leave } = joinSignals([signal, grant.revoked]);
     return { grant, work: feedWork(feed, deps, once), over, leave };
   }
@@ -77,14 +96,14 @@ export function feedTenure(feed: Feed, deps: FeedTenureDeps, once: boolean, sign
       owned = null;
       if (had === null) return;
       await letGo(had).finally(() => {
-        closed = had.close().catch(() => undefined);
-        deps.onClosing?.(closed);
+        closing(had.close());
       });
     },
     async leave() {
       try {
         await tenure.release();
       } finally {
+        endStandby();
         held?.leave();
         held = null;
       }

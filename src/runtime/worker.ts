@@ -6,6 +6,7 @@ import { serveCommands } from '../commands/serve-commands';
 import type { ConfigWithApi } from '../config/load-config';
 import { scopeFingerprint } from '../feeds/scope';
 import type { CommitLog } from '../log/commit-log';
+import type { ConsumerLog } from '../log/consumer-log';
 import type { Membership } from '../log/membership';
 import { commandsTopic, feedTopics } from '../log/topics';
 import type { Logger } from '../logging/logger';
@@ -13,6 +14,7 @@ import { flushSpans } from '../logging/tracing';
 import type { PageReport } from '../pipeline/poll';
 import { createDrift } from '../pipeline/records/drift';
 import { createRedactor } from '../secrets/redaction';
+import { standBy } from '../state/standby';
 import { createApiClients } from './api-clients';
 import { type FeedTaskReport, runFeedTask } from './feed-task';
 import type { OwnedFeedDeps } from './owned-feed';
@@ -26,6 +28,8 @@ export interface WorkerDeps {
   readonly onPage?: (report: PageReport) => void;
   readonly onRestore?: OwnedFeedDeps['onRestore'];
   readonly tell?: Tell;
+  /** The same log, from which feeds of other owners are copied. Left out: they are not. */
+  readonly standbyLog?: ConsumerLog;
 }
 
 function silent(_: PublisherEvent): void {}
@@ -47,7 +51,7 @@ export async function runWorker(
   signal: AbortSignal,
 ): Promise<readonly FeedTaskReport[]> {
   const { api, appId, rotation } = config;
-  const { logger } = deps;
+  const { logger, standbyLog } = deps;
   rotation.logger = logger;
   const tell = deps.tell ?? silent;
   const clients = createApiClients(api, { logger, tell });
@@ -97,6 +101,15 @@ export async function runWorker(
             closing.add(closed);
             void closed.then(() => closing.delete(closed));
           },
+          ...(standbyLog && {
+            standBy: () =>
+              standBy(feed, {
+                ...deps,
+                log: standbyLog,
+                topics: topics.get(feed.name)!,
+                stateDir: config.stateDir,
+              }),
+          }),
         };
         return runFeedTask(feed, task, once, stop)
           .catch((error: unknown) => {

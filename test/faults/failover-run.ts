@@ -38,6 +38,8 @@ export interface FailoverOptions {
   readonly sessionTimeoutMs: number;
   /** One after the other. */
   readonly blows: readonly Blow[];
+  /** Before each of them: after more than ten seconds the instances that wait have copies of the feeds (`HIGHWATER_STANDBY`). */
+  readonly restMs?: number;
   readonly onFailover?: (failover: Failover) => void;
 }
 
@@ -74,6 +76,7 @@ export async function runFailovers(options: FailoverOptions): Promise<FailoverRe
       ...publisherEnv(market, log, home),
       KAFKA_BROKERS: kafka.proxies[index]!.address,
       KAFKA_SESSION_TIMEOUT: `${sessionTimeoutMs}ms`,
+      HIGHWATER_STANDBY: index === 0 ? 'no' : 'yes',
     };
     instances[index] = { index, process: cli.start(['run'], { env, cwd: home }) };
   };
@@ -98,6 +101,7 @@ export async function runFailovers(options: FailoverOptions): Promise<FailoverRe
     const thefts: string[] = [];
     for (const [number, blow] of options.blows.entries()) {
       await spread();
+      await delay(options.restMs ?? 0);
       const victim = instances[number % instances.length]!;
       const { pid } = victim.process;
       const feeds = feedNames.filter((feed) => owners.pidOf(feed) === pid);

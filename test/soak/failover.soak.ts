@@ -7,10 +7,12 @@ import { expectGood, figuresOf, say, seed, setting, soakFolder } from './soak';
 
 /**
  * Failover in its long form: three instances on one broker, each behind a proxy of its own, and a market that moves all the
- * time. Settings: TIMES that each blow falls (20), SESSION_TIMEOUT of the instances in ms (3000), SEED (drawn).
+ * time. Settings: TIMES that each blow falls (20), SESSION_TIMEOUT of the instances in ms (3000), REST before each in ms (0), SEED
+ * (drawn).
  */
 const times = setting('TIMES', 20);
 const sessionTimeoutMs = setting('SESSION_TIMEOUT', 3_000);
+const restMs = setting('REST', 0);
 const blows: readonly Blow[] = ['kill', 'freeze', 'cut', 'stop'];
 
 const folder = soakFolder();
@@ -31,6 +33,7 @@ it('others go on with the feeds of an instance that is killed, frozen, cut off o
       registryUrl,
       prefix,
       sessionTimeoutMs,
+      restMs,
       folder: path.join(folder, 'run'),
       blows: Array.from({ length: times }, () => blows).flat(),
       size: { records: { insights: 300, analysts: 150, ipos: 500 }, everyMs: 20 },

@@ -6,6 +6,8 @@ import Database from 'libsql';
 import { forSchema } from '../../src/avro/codec/wire-type';
 import type { Feed } from '../../src/feeds/feed';
 import type { LogRecord } from '../../src/log/commit-log';
+import type { ConsumerLog } from '../../src/log/consumer-log';
+import { openLocalConsumerLog } from '../../src/log/local/consumer/consumer-log';
 import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
 import { feedTopics } from '../../src/log/topics';
 import { type PollResult, poll } from '../../src/pipeline/poll';
@@ -14,6 +16,7 @@ import { acquireFeed, type OwnedFeed } from '../../src/runtime/owned-feed';
 import type { Source } from '../../src/source/source';
 import type { FeedState } from '../../src/state/feed-state';
 import { groupOf } from '../../src/state/group-index';
+import { type Standby, type StandbyDeps, type StandbyTimes, standBy } from '../../src/state/standby';
 import { endsWithTest } from './ends';
 import { quietLogger } from './source';
 
@@ -37,9 +40,19 @@ export interface TestPublisher {
   sourceOffset(): Promise<Values>;
   /**
    * Lets go of the feed and acquires it again: a restart, as far as state goes. It goes on from what was kept in its folder, and that is
-   * what the log would have given. Each third one is in another folder, so that the next one finds changes behind what was kept.
+   * what the log would have given. It is in three folders in turn: so it finds changes behind what was kept, and what was kept in the
+   * third folder is the copy of a standby, as far as that has come.
    */
-  restart(change?: { readonly feed?: Feed; readonly scope?: string }): Promise<void>;
+  restart(change?: {
+    readonly feed?: Feed;
+    readonly scope?: string;
+    readonly stateDir?: string;
+  }): Promise<void>;
+  /** @param options what is to be other than it would be; `changed` gives methods of the log that it reads */
+  standBy(
+    stateDir: string,
+    options?: Partial<StandbyDeps & StandbyTimes> & { changed?(log: ConsumerLog): Partial<ConsumerLog> },
+  ): Standby;
   /** Writes into the log's file behind the publisher's back. */
   damage(sql: string): void;
   /** Is called after the test, too. */
@@ -100,9 +113,29 @@ export async function testPublisher(feed: Feed, source: Source): Promise<TestPub
       },
       signal,
     );
+  const { consumerLog } = openLocalConsumerLog({ dataDir, logger });
+  const times = { beginAfterMs: 0, againAfterMs: 1, goodAfterMs: 0, provedWithinMs: 1e9 };
+  // As on Kafka, the only log with standbys: there topics have ids.
+  const ends: typeof consumerLog.ends = async (topic, at, over) => {
+    const found = await consumerLog.ends(topic, at, over);
+    const db = new Database(path.join(dataDir, 'highwater.db'), { readonly: true });
+    const row = db.prepare('SELECT id FROM topics WHERE topic = ?').get(topic) as { id: number } | undefined;
+    db.close();
+    return { ...found, topicId: row === undefined ? null : String(row.id) };
+  };
+  const standByIn: TestPublisher['standBy'] = (stateDir, { changed, ...others } = {}) => {
+    const deps = { registry: log.registry, logger, topics: feedTopics(current, ''), stateDir, ...others };
+    return standBy(
+      current,
+      { ...deps, log: { ...consumerLog, ends, ...changed?.(consumerLog) } },
+      { ...times, ...others },
+    );
+  };
+  let standby: Standby | null = null;
+  const folders = ['first', 'second', 'standby'].map((name) => path.join(dataDir, name));
   let restarts = 0;
   let current = feed;
-  let owned = await acquire(feed, 'scope');
+  let owned = await acquire(feed, 'scope', folders[0]);
   foundEmpty(owned.deps.state);
   const types = new Map<number, Type>();
 
@@ -128,14 +161,17 @@ export async function testPublisher(feed: Feed, source: Source): Promise<TestPub
     async sourceOffset() {
       return (await publisher.topic(`${feed.name}.source-offset`)).at(-1)!.decoded!;
     },
-    async restart({ feed: next = current, scope = 'scope' } = {}) {
+    standBy: standByIn,
+    async restart({ feed: next = current, scope = 'scope', stateDir } = {}) {
       await owned.close();
       current = next;
       const fromLog = await acquire(next, scope, null);
       const expected = contentsOf(fromLog.deps.state);
       await fromLog.close();
-      const folder = ++restarts % 3 === 0 ? path.join(dataDir, 'other') : dataDir;
+      const folder = stateDir ?? folders[++restarts % 3]!;
       mkdirSync(folder, { recursive: true });
+      if (folder === folders[2]) await standby?.end();
+      else standby ??= standByIn(folders[2]!);
       const hasKept = readdirSync(folder).some((name) => name.endsWith('.table'));
       told.length = 0;
       owned = await acquire(next, scope, folder);
@@ -152,6 +188,8 @@ export async function testPublisher(feed: Feed, source: Source): Promise<TestPub
       db.close();
     },
     async close() {
+      await standby?.end();
+      await consumerLog.close();
       await log.commitLog.close();
       rmSync(dataDir, { recursive: true, force: true });
     },
