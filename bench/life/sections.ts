@@ -138,6 +138,7 @@ const memory: Section = {
         const { setup, marks } = await world.filled(log, records);
         const { imageBytes, seconds, cpuMs, rss, ...found } = await restored({ setup, from: 'log' });
         const kept = await restored({ setup, from: 'kept' });
+        const standby = log === 'kafka' ? await restored({ setup, from: 'standby' }) : null;
         const mib = (bytes: number) => whole(bytes / MIB);
         rows.push([
           whole(found.records),
@@ -152,6 +153,14 @@ const memory: Section = {
           short(kept.seconds),
           mib(kept.rss.settled),
           short(kept.keepSeconds),
+          ...(standby === null
+            ? []
+            : [
+                short(standby.copied!.seconds),
+                mib(standby.copied!.rss),
+                short(standby.seconds),
+                mib(standby.rss.peak),
+              ]),
         ]);
       }
       const columns = [
@@ -167,6 +176,7 @@ const memory: Section = {
         's from kept',
         'settled',
         's to keep',
+        ...(log === 'kafka' ? ['s to copy', 'settled', 's to take over', 'peak'] : []),
       ].map(right);
       return table(columns, rows);
     }),
