@@ -235,6 +235,11 @@ describe('mistakes', () => {
       'schemaRegistryUrl: is not set, expected SCHEMA_REGISTRY_URL, since KAFKA_BROKERS is set',
     ],
     [
+      'a standby without Kafka',
+      { env: { ...api, HIGHWATER_STANDBY: 'yes' } },
+      'kafkaBrokers: is not set, expected KAFKA_BROKERS, since HIGHWATER_STANDBY is set',
+    ],
+    [
       'a broker without a port',
       { env: { ...api, KAFKA_BROKERS: 'a:9092,b', SCHEMA_REGISTRY_URL: 'http://r' } },
       'kafkaBrokers (KAFKA_BROKERS): found "a:9092,b", expected addresses such as broker-1:9092,broker-2:9092',
