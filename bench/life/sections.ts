@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { median, ratio, short, whole } from '../measure/figures';
 import { type Column, table } from '../measure/table';
 import { histogram } from './histogram';
@@ -8,6 +9,7 @@ import type { ReadTopic, ReadTopicInput } from './parts/read-topic';
 import type { Restored, RestoredInput } from './parts/restore';
 import type { SnapshotMarks } from './parts/snapshot';
 import { secondsOfRun } from './publisher';
+import { streamsTables } from './streams/streams-table';
 import { type LogName, runPart, type World } from './world';
 
 /** One question to the product's daily life: what is measured, as text. */
@@ -182,6 +184,33 @@ const memory: Section = {
     }),
 };
 
+const streams: Section = {
+  name: 'streams',
+  title: 'Kafka Streams: the same images as a table in RocksDB, exactly once; heap of 512 MiB',
+  async measure(world) {
+    const { small, large } = sizes(world);
+    const rows: string[][] = [];
+    for (const records of world.isFull ? [small, large, 10 * large] : [small, large]) {
+      const { setup } = await world.filled('kafka', records);
+      const { brokers, prefix } = setup.kafka!;
+      const folder = path.join(setup.dataDir, 'streams');
+      const { first, lost, kept } = await streamsTables({
+        brokers,
+        topic: `${prefix}ipos.current`,
+        records,
+        folder,
+      });
+      const mib = (...of: number[]) => of.map((bytes) => whole(bytes / MIB));
+      rows.push([
+        ...[whole(records), short(first.seconds), short(lost.seconds), ...mib(lost.rss, lost.peak)],
+        ...[short(kept.seconds), ...mib(kept.rss)],
+      ]);
+    }
+    const columns = ['records', 's new', 's from the topic', 'settled MiB', 'peak', 's from kept', 'settled'];
+    return table(columns.map(right), rows);
+  },
+};
+
 const blocks: Section = {
   name: 'blocks',
   title: 'Blocks: the longest time that the event loop stands still, ms (goal: 100)',
@@ -301,4 +330,14 @@ const codecs: Section = {
   },
 };
 
-export const sections: readonly Section[] = [latency, start, growth, memory, steady, read, blocks, codecs];
+export const sections: readonly Section[] = [
+  latency,
+  start,
+  growth,
+  memory,
+  streams,
+  steady,
+  read,
+  blocks,
+  codecs,
+];
