@@ -87,8 +87,11 @@ export function feedTenure(feed: Feed, deps: FeedTenureDeps, once: boolean, sign
     },
     async own() {
       held ??= await hold();
-      await closed;
-      owned ??= await takeOver(feed, deps, held);
+      if (owned === null) {
+        tell({ kind: 'restoring', feed: feed.name });
+        await closed;
+        owned = await takeOver(feed, deps, held);
+      }
       return { held, owned };
     },
     async release() {
@@ -114,7 +117,6 @@ export function feedTenure(feed: Feed, deps: FeedTenureDeps, once: boolean, sign
 
 async function takeOver(feed: Feed, deps: FeedTenureDeps, { grant, over }: Held): Promise<OwnedFeed> {
   const { tell } = deps;
-  tell({ kind: 'restoring', feed: feed.name });
   const onTouch = () => tell({ kind: 'touched', feed: feed.name });
   const onOtherChanges: NonNullable<PollDeps['onOtherChanges']> = (changes, observedAtMs) =>
     tell({ kind: 'otherChanges', feed: feed.name, changes, observedAtMs });

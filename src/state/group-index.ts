@@ -46,6 +46,8 @@ export class GroupChains {
  * numbers, the newest record first, outside the heap: lists of ids would be a third of the memory of the images.
  */
 export class GroupIndex implements Groups {
+  /** Records that were walked over so far. */
+  steps = 0;
   private readonly next: Column;
   private readonly heads: HashIndex;
 
@@ -117,7 +119,10 @@ export class GroupIndex implements Groups {
   }
 
   private *chain(head: number): IterableIterator<number> {
-    for (let number = head; number !== -1; number = this.next.get(number) - 1) yield number;
+    for (let number = head; number !== -1; number = this.next.get(number) - 1) {
+      this.steps++;
+      yield number;
+    }
   }
 
   private moveHead(group: string, before: number, number: number): void {

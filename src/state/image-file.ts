@@ -25,8 +25,10 @@ export interface KeptImages {
 export interface ImageFiles {
   /** Takes what the owner before has kept here; null: nothing that can be taken. */
   take(): Promise<KeptImages | null>;
-  /** A new file. All others of the feed are removed. */
+  /** A new file. All others of the feed are removed. If none can be made, images stay in memory, and a warning says so. */
   open(): ImageFile;
+  /** As `open`. @throws Error if no file can be made */
+  create(): ImageFile;
 }
 
 /**
@@ -79,8 +81,10 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
           isKept = true;
         } catch (error) {
           await rm(`${table}.new`, { force: true }).catch(() => undefined);
-          // The next owner in this folder did not wait, and has removed the names.
-          if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+          if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+            const what = `The images of feed ${feed} are not kept: another publisher uses the folder, and has removed them.`;
+            return logger.info(what, facts);
+          }
           logger.warn(`The state of feed ${feed} could not be kept: ${(error as Error).message}.`, {
             ...facts,
             now: 'The next start reads the images from the log.',
@@ -103,6 +107,14 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
       if (file !== images) remove(file);
   };
 
+  function create(): ImageFile {
+    // As the embedded log would make it, which may use the same folder later.
+    mkdirSync(folder!, { recursive: true, mode: 0o700 });
+    removeAllBut(null);
+    const images = newName();
+    return imageFile(images, openSync(images, 'wx+', 0o600));
+  }
+
   return {
     async take() {
       if (folder === null) return null;
@@ -119,14 +131,11 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
       }
       return null;
     },
+    create,
     open() {
       if (folder === null) return IN_MEMORY;
       try {
-        // As the embedded log would make it, which may use the same folder later.
-        mkdirSync(folder, { recursive: true, mode: 0o700 });
-        removeAllBut(null);
-        const images = newName();
-        return imageFile(images, openSync(images, 'wx+', 0o600));
+        return create();
       } catch (error) {
         logger.warn(`No file for the images of feed ${feed} can be made: ${(error as Error).message}.`, {
           ...facts,

@@ -1,6 +1,6 @@
 import type { Feed } from '../feeds/feed';
 import type { FeedTopics, TopicEnd } from '../log/commit-log';
-import { GroupChains } from './group-index';
+import { GroupChains, groupTransitions, keyOfGroups } from './group-index';
 import type { KeptImages } from './image-file';
 import { imageStore } from './image-store';
 import { type KeptFacts, readTable, writeTable } from './kept-table';
@@ -54,7 +54,7 @@ export async function readKept(
   { table, file }: KeptImages,
   goingOn: GoingOn,
 ): Promise<ReadImages & { readonly end: TopicEnd }> {
-  const { codec, registry } = goingOn;
+  const { feed, codec, registry } = goingOn;
   const images = imageStore(file);
   try {
     const { facts, groups } = await readTable(table, (found) => tableFor(found, images, goingOn)).finally(
@@ -64,8 +64,9 @@ export async function readKept(
     if (images.isNearlyFull) throw new RangeError('they take nearly all of the pieces that there can be');
     for (const id of images.writers.keys())
       if (!codec.image.knowsWriter(id)) codec.image.addWriter(id, await registry.schemaById(id));
-    // Other fields may make other groups.
-    if (facts.schemaId !== codec.image.schemaId) groups.clear();
+    // Other fields may make other groups. Groups of transitions that the feed has no longer would not follow the log.
+    const present = facts.schemaId === codec.image.schemaId ? groupTransitions(feed).map(keyOfGroups) : [];
+    for (const key of groups.keys()) if (!present.includes(key)) groups.delete(key);
     return { images, file, groups, partitionCounts: [...facts.partitionCounts], end: facts.end };
   } catch (error) {
     images.close();

@@ -32,6 +32,9 @@ export interface ImageReader {
   take(record: LogRecord, offset: SourceOffset | null): void;
 }
 
+/** So many steps within groups are as quick as making them anew: at first, and more with each record. */
+const [STEPS, STEPS_EACH] = [1_000_000, 100];
+
 export interface ReadingImages {
   readonly codec: FeedCodec;
   readonly registry: SchemaRegistry;
@@ -52,6 +55,7 @@ export function imageReader(feed: Feed, read: ReadImages, { codec, registry }: R
     return chains === undefined ? [] : [new GroupIndex(transition, records, chains)];
   });
 
+  let steps = STEPS;
   return {
     foreign,
     isUnknown: (record) => record.value !== null && !codec.image.knowsWriter(writerOf(record)),
@@ -74,8 +78,19 @@ export function imageReader(feed: Feed, read: ReadImages, { codec, registry }: R
       if (groups.length === 0) return change();
       const before = number === -1 ? null : records.record(number);
       changeInGroups(groups, { id: key, before, after: value && decode(value), change });
+      steps += STEPS_EACH;
+      if (groups.every((group) => group.steps < steps)) return;
+      // They are large, and quicker made anew from all images.
+      groups.length = 0;
+      read.groups.clear();
     },
   };
+}
+
+/** Whether it only ends reading, for now: the images are those of all records that were taken before. */
+export function leavesImagesWhole(error: unknown): boolean {
+  const { code = '' } = error as Partial<HighwaterError>;
+  return /^((KAFKA|REGISTRY|SCHEMA)_|LOG_(FAILED|RESTORE_STALLED)$)/.test(code);
 }
 
 /** Id of the schema that the record's value was written with. */

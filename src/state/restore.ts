@@ -10,8 +10,8 @@ import type { Logger } from '../logging/logger';
 import type { RestoredState } from './feed-state';
 import { type ImageFile, imageFiles, type KeptImages } from './image-file';
 import { imageStore } from './image-store';
-import { readKept } from './kept-images';
-import { imageReader, learnWriter, type ReadImages, writerOf } from './read-images';
+import { keepImages, readKept } from './kept-images';
+import { imageReader, learnWriter, leavesImagesWhole, type ReadImages, writerOf } from './read-images';
 import { firstSourceOffset, newIncarnation, type SourceOffset } from './source-offset';
 
 export interface RestoreDeps {
@@ -57,20 +57,16 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
   const offset = stored === null ? null : inScope(stored, feed, deps.scope);
   const restoring: Restoring = { ...deps, feed, offset, signal };
   const files = imageFiles(deps.stateDir, topics.current.name, feed.name, logger);
+  // Before the images: if it fails, what was kept is still there for the next try.
+  const deadLetters = new Set<string>();
+  for await (const { key, value } of session.restore(topics.deadLetters.name, signal)) {
+    if (value === null) deadLetters.delete(key);
+    else deadLetters.add(key);
+  }
   const kept = await files.take();
   const images =
     (kept === null ? null : await fromKept(kept, restoring)) ?? (await fromLog(files.open(), restoring));
-  try {
-    const deadLetters = new Set<string>();
-    for await (const { key, value } of session.restore(topics.deadLetters.name, signal)) {
-      if (value === null) deadLetters.delete(key);
-      else deadLetters.add(key);
-    }
-    return { ...images, offset: offset ?? newOffset(feed, deps.scope, Date.now()), deadLetters };
-  } catch (error) {
-    images.images.close();
-    throw error;
-  }
+  return { ...images, offset: offset ?? newOffset(feed, deps.scope, Date.now()), deadLetters };
 }
 
 interface Restoring extends RestoreDeps {
@@ -84,13 +80,8 @@ async function fromLog(file: ImageFile, restoring: Restoring): Promise<ReadImage
   const images = imageStore(file);
   const partitionCounts: number[] = new Array(session.partitionsOf(topics.current.name)).fill(0);
   const restored = { images, file, partitionCounts, groups: new Map() };
-  try {
-    await readImages(restored, restoring);
-    return restored;
-  } catch (error) {
-    images.close();
-    throw error;
-  }
+  await readImages(restored, restoring);
+  return restored;
 }
 
 /**
@@ -100,17 +91,15 @@ async function fromLog(file: ImageFile, restoring: Restoring): Promise<ReadImage
  */
 async function fromKept(kept: KeptImages, restoring: Restoring): Promise<ReadImages | null> {
   const { feed, logger, signal } = restoring;
-  let restored: ReadImages | null = null;
   try {
     const { end, ...images } = await readKept(kept, restoring);
-    restored = images;
     const changes = await readImages(images, restoring, end);
     const told = { feed: feed.name, records: images.images.size, changes };
     logger.debug(`Feed ${feed.name} goes on with the images that it kept.`, told);
     return images;
   } catch (error) {
-    restored?.images.close();
     signal.throwIfAborted();
+    if (leavesImagesWhole(error)) throw error;
     const { message } = error as Error;
     logger.info(`The kept images of feed ${feed.name} are not used, and the log is read: ${message}`, {
       feed: feed.name,
@@ -123,9 +112,33 @@ async function fromKept(kept: KeptImages, restoring: Restoring): Promise<ReadIma
  * Reads images from the log, and checks that they are those of the source offset.
  * @param after where the images end; left out: there are none yet
  * @returns how many records were read
- * @throws HighwaterError STATE_DAMAGED; as `FeedSession.restore`
+ * @throws HighwaterError STATE_DAMAGED; as `FeedSession.restore`. The images are then closed; if only reading failed, they are kept as
+ * far as they have come, and the next try goes on with them
  */
 async function readImages(read: ReadImages, restoring: Restoring, after?: TopicEnd): Promise<number> {
+  const { topics, codec, signal, session, offset } = restoring;
+  const topic = topics.current.name;
+  const offsets = [...(after?.offsets ?? read.partitionCounts.map(() => 0))];
+  try {
+    return await readRecords(read, restoring, after, offsets);
+  } catch (error) {
+    const topicId = session.endOf(topic)?.topicId;
+    if (offset !== null && topicId !== undefined && (signal.aborted || leavesImagesWhole(error))) {
+      const end = { topicId, offsets, commit: null };
+      await keepImages(read, offset, { topic, end, schemaId: codec.image.schemaId });
+    }
+    read.images.close();
+    throw error;
+  }
+}
+
+/** @param next by partition: the offset to read on from; moved with each record */
+async function readRecords(
+  read: ReadImages,
+  restoring: Restoring,
+  after: TopicEnd | undefined,
+  next: number[],
+): Promise<number> {
   const { feed, offset, session, topics, signal } = restoring;
   const { images, partitionCounts: counts } = read;
   const reader = imageReader(feed, read, restoring);
@@ -139,6 +152,7 @@ async function readImages(read: ReadImages, restoring: Restoring, after?: TopicE
     if (records % TELL_EVERY === 0) tell(false);
     if (reader.isUnknown(record)) await reader.learn(record);
     reader.take(record, offset);
+    next[record.partition] = record.logOffset + 1;
     if (breather.isDue()) await breather.breathe();
   }
   tell(true);

@@ -13,7 +13,7 @@ import { GroupChains, groupTransitions, keyOfGroups } from './group-index';
 import { imageFiles, type KeptImages } from './image-file';
 import { imageStore } from './image-store';
 import { keepImages, readKept } from './kept-images';
-import { imageReader, learnWriter, type ReadImages, writerOf } from './read-images';
+import { imageReader, learnWriter, leavesImagesWhole, type ReadImages, writerOf } from './read-images';
 import type { SourceOffset } from './source-offset';
 
 export interface StandbyDeps {
@@ -34,19 +34,22 @@ export interface Standby {
 export interface StandbyTimes {
   /** A feed is often granted within seconds, and a copy of what was kept would only delay it. */
   readonly beginAfterMs: number;
-  /** Until there is something to copy, or after an error. */
+  /** Until there is something to copy, or after an error. Each time that a copy is lost, twice as long. */
   readonly againAfterMs: number;
-  /** How long reading must go well before the copy is called current. */
-  readonly goodAfterMs: number;
-  /** By then images that were kept must be those of the source offset; else a tombstone is missing. */
-  readonly provedWithinMs: number;
+  /** How often the copy is compared with the counts of the source offset, if nothing has come since the last time. */
+  readonly lookEveryMs: number;
+  /** A copy that differs for so long has lost records, such as tombstones that are gone. */
+  readonly differsForMs: number;
 }
 
-const TIMES = { beginAfterMs: 10_000, againAfterMs: 10_000, goodAfterMs: 5_000, provedWithinMs: 300_000 };
+const TIMES = { beginAfterMs: 10_000, againAfterMs: 10_000, lookEveryMs: 1_000, differsForMs: 60_000 };
+const LONGEST_PAUSE_MS = 600_000;
 
 export function standBy(feed: Feed, deps: StandbyDeps, times: StandbyTimes = TIMES): Standby {
   const over = sharedController();
-  const work = keepCopy(feed, deps, times, over.signal);
+  const work = keepCopy(feed, deps, times, over.signal).catch(({ message }: Error) => {
+    deps.logger.warn(`The copy of feed ${feed.name} has ended: ${message}`, { feed: feed.name });
+  });
   return {
     end() {
       over.abort();
@@ -59,45 +62,53 @@ async function keepCopy(feed: Feed, deps: StandbyDeps, times: StandbyTimes, sign
   const { logger } = deps;
   let copy: Copy | null = null;
   let told = '';
+  let pauseMs = times.againAfterMs;
   const onCurrent = (records: number): void => {
     told = '';
-    const what = `Feed ${feed.name} has another owner. A copy of its images is here and follows them.`;
+    pauseMs = times.againAfterMs;
+    const what = `A copy of feed ${feed.name}, which another instance may own, is here and follows the log.`;
     logger.info(what, { feed: feed.name, records });
   };
   await pause(times.beginAfterMs, signal);
   while (!signal.aborted) {
+    let isLost = false;
     try {
       copy ??= await beginCopy(feed, deps, signal);
       await copy?.follow(signal, times, onCurrent);
     } catch (error) {
-      // Whoever could not make it has said so, and it would be said each time.
-      if (signal.aborted || error instanceof NoFile) break;
-      const { message, code = '', remedy } = error as HighwaterError;
+      if (signal.aborted) break;
+      const {
+        message,
+        code = '',
+        remedy = 'Free space on the disk of HIGHWATER_STATE_DIR, or name another folder.',
+      } = error as HighwaterError;
+      // After another error nobody knows how far the copy can be believed.
+      isLost = !leavesImagesWhole(error);
       if (told !== message) {
-        const now = 'It is tried again. Until then a takeover reads the images from the log.';
-        const facts = { feed: feed.name, code, now, remedy };
-        logger.warn(`No copy of feed ${feed.name} is kept here: ${message}`, facts);
+        const now = isLost
+          ? 'It is copied anew, after growing pauses. Until then a takeover reads the images from the log.'
+          : 'It is tried again. A takeover reads the rest from the log.';
+        const facts = { feed: feed.name, code, now, ...(code !== '' && { remedy }) };
+        logger.warn(`The copy of feed ${feed.name} does not follow the log: ${message}`, facts);
         told = message;
       }
-      // After another error nobody knows how far the copy can be believed.
-      if (!/^(KAFKA|REGISTRY)_/.test(code)) {
-        copy?.close();
-        copy = null;
-      }
     }
-    await pause(times.againAfterMs, signal);
+    if (isLost) {
+      copy?.close();
+      copy = null;
+    }
+    await pause(isLost ? pauseMs : times.againAfterMs, signal);
+    if (isLost) pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
   }
   await copy?.keep();
   copy?.close();
 }
 
-class NoFile extends Error {}
-
 interface Copy {
   /**
    * Ends at the signal.
    * @param onCurrent called once, when all that the log has is here
-   * @throws HighwaterError KAFKA_*, REGISTRY_*: it may be called again; another error: the copy is of no use
+   * @throws an error that `leavesImagesWhole`: it may be called again; another one: the copy is of no use
    */
   follow(signal: AbortSignal, times: StandbyTimes, onCurrent: (records: number) => void): Promise<void>;
   keep(): Promise<void>;
@@ -108,33 +119,36 @@ interface Copy {
 async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal): Promise<Copy | null> {
   const { log, registry, logger, stateDir } = deps;
   const { current, sourceOffset } = deps.topics;
-  const codec = await createFeedCodec(feed, deps.topics, registry);
   const { topicId, ends } = await log.ends(current.name, 'beginning', signal);
   const source = await log.ends(sourceOffset.name, 'beginning', signal);
+  if (ends.size === 0 || source.ends.size === 0) return null;
+  const codec = await unlessAborted(createFeedCodec(feed, deps.topics, registry), signal);
   let offset: SourceOffset | null = null;
   /** Where the source offset is read on. */
-  let next = source.ends.get(0) ?? 0;
-  for await (const record of log.load(sourceOffset.name, signal, true)) await takeOffset(record);
+  let next = source.ends.get(0)!;
+  for await (const record of log.load(sourceOffset.name, signal, true)) await takeOffset(record, signal);
   signal.throwIfAborted();
-  if (offset === null || ends.size === 0) return null;
+  if (offset === null) return null;
 
   let known: SourceOffset = offset;
   const moved = new EventEmitter();
   const files = imageFiles(stateDir, current.name, feed.name, logger);
+  let fail: (error: unknown) => void = () => undefined;
+  /** A copy in memory would be as large as the images, and could not be kept. */
+  const onWriteError = (error: Error | null): void => void (error && fail(error));
   // From here to the return the signal must not end it: what was kept is taken only once.
-  const kept = await fromKept(await files.take());
-  const read = kept ?? fromNothing();
+  const read = (await fromKept(await files.take())) ?? fromNothing();
   const { images, partitionCounts } = read;
   const reader = imageReader(feed, read, { codec, registry });
   const positions = [...read.end.offsets];
-  /** Whether the copy is current and people know it. Null: it is too early to say so. */
-  let isCurrent: boolean | null = null;
-  let tell = (_records: number): void => undefined;
+  /** Images, and source offsets with news, that were taken. */
+  let taken = 0;
 
   async function fromKept(found: KeptImages | null) {
     if (found === null) return null;
     try {
-      const images = await readKept(found, { ...deps, feed, codec, offset });
+      const file = { ...found.file, onWriteError };
+      const images = await readKept({ ...found, file }, { ...deps, feed, codec, offset });
       if (images.end.topicId === topicId && images.end.offsets.length === ends.size) return images;
       images.images.close();
       throw new RangeError('they are those of another topic');
@@ -146,20 +160,18 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal): Pr
   }
 
   function fromNothing(): ReadImages & { readonly end: { readonly offsets: readonly number[] } } {
-    const file = files.open();
-    if (file.fd === null) throw new NoFile();
+    const file = { ...files.create(), onWriteError };
+    logger.info(`A copy of feed ${feed.name} is begun.`, { feed: feed.name, records: known.record_count });
     const groups = groupTransitions(feed).map((one) => [keyOfGroups(one), new GroupChains()] as const);
-    const zeros = new Array<number>(ends.size).fill(0);
-    return {
-      ...{ images: imageStore(file), file, groups: new Map(groups), partitionCounts: [...zeros] },
-      end: { offsets: zeros },
-    };
+    const partitionCounts = new Array<number>(ends.size).fill(0);
+    const offsets = partitionCounts.map((_, partition) => ends.get(partition)!);
+    return { images: imageStore(file), file, groups: new Map(groups), partitionCounts, end: { offsets } };
   }
 
-  async function takeOffset(record: LogRecord): Promise<void> {
+  async function takeOffset(record: LogRecord, over: AbortSignal): Promise<void> {
     if (record.key === feed.name && record.value !== null) {
       if (!codec.sourceOffset.knowsWriter(writerOf(record)))
-        await learnWriter(codec.sourceOffset, record, registry);
+        await unlessAborted(learnWriter(codec.sourceOffset, record, registry), over);
       offset = codec.sourceOffset.decode(record.value);
     }
     next = record.logOffset + 1;
@@ -170,25 +182,19 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal): Pr
     return value !== null && headers.incarnation === known.incarnation && Number(headers.seq) > known.seq;
   }
 
-  function look(): void {
-    if (isCurrent !== false || images.size !== known.record_count) return;
-    if (!isDeepStrictEqual(partitionCounts, [...known.partition_counts])) return;
-    isCurrent = true;
-    tell(images.size);
-  }
-
   async function followOffset(over: AbortSignal): Promise<void> {
     const from = new Map([[0, next]]);
     for await (const record of log.follow(sourceOffset.name, from, over, source.topicId)) {
-      await takeOffset(record);
+      await takeOffset(record, over);
       const { incarnation, scope_seq, snapshot_seq } = known;
       if (offset!.incarnation !== incarnation) throw new RangeError('the feed was reset');
       // All images here are of the source offset before, or of an earlier one.
       if (offset!.scope_seq !== scope_seq) images.setAges({ isOutOfScope: true });
       if (offset!.snapshot_seq !== snapshot_seq) images.setAges({ isUnshown: offset!.snapshot_seq > 0 });
+      // Source offsets of polls without news come all the time.
+      if (offset!.seq !== known.seq) taken++;
       known = offset!;
       moved.emit('offset');
-      look();
     }
   }
 
@@ -200,8 +206,32 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal): Pr
       while (isAhead(record)) await once(moved, 'offset', { signal: over });
       reader.take(record, known);
       positions[record.partition] = record.logOffset + 1;
-      look();
+      taken++;
       if (breather.isDue()) await breather.breathe();
+    }
+  }
+
+  /** Compares in quiet: in the middle of a batch, a record that is missing and one that is still to come could make up for each other. */
+  async function compare(
+    over: AbortSignal,
+    { lookEveryMs, differsForMs }: StandbyTimes,
+    onCurrent: (records: number) => void,
+  ): Promise<void> {
+    let [seen, isTold, sinceMs] = [-1, false, performance.now()];
+    for (;;) {
+      await pause(lookEveryMs, over);
+      if (over.aborted) return;
+      const isQuiet = taken === seen;
+      seen = taken;
+      const isEqual = isQuiet && isDeepStrictEqual(partitionCounts, [...known.partition_counts]);
+      if (isEqual && !isTold) onCurrent(images.size);
+      isTold ||= isEqual;
+      if (isEqual || !isQuiet) sinceMs = performance.now();
+      if (performance.now() - sinceMs < differsForMs) continue;
+      // Not while there is more to read, from a partition without a leader or a cluster that is down.
+      const { ends } = await log.ends(current.name, 'reachable', over);
+      if ([...ends.values()].includes(null) || taken !== seen) sinceMs = performance.now();
+      else throw new RangeError('its images are not those that the source offset counts');
     }
   }
 
@@ -209,29 +239,14 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal): Pr
     async follow(signal, times, onCurrent) {
       const failed = sharedController();
       const { signal: over, leave } = joinSignals([signal, failed.signal]);
-      const fail = (error: unknown) => failed.abort(error);
-      isCurrent = null;
-      tell = onCurrent;
-      const good = setTimeout(() => {
-        isCurrent = false;
-        look();
-      }, times.goodAfterMs);
-      const proof = setTimeout(() => {
-        if (kept === null || isCurrent) return;
-        fail(new RangeError('the images that were kept are not those of the log'));
-      }, times.provedWithinMs);
-      try {
-        await Promise.all([followOffset(over).catch(fail), followImages(over).catch(fail)]);
-        if (!signal.aborted) failed.signal.throwIfAborted();
-      } finally {
-        clearTimeout(good);
-        clearTimeout(proof);
-        leave();
-      }
+      fail = (error) => failed.abort(error);
+      const parts = [followOffset(over), followImages(over), compare(over, times, onCurrent)];
+      await Promise.all(parts.map((part) => part.catch(fail))).finally(leave);
+      if (!signal.aborted) failed.signal.throwIfAborted();
     },
-    async keep() {
+    keep() {
       const end = { topicId, offsets: positions, commit: null };
-      await keepImages(read, known, { topic: current.name, end, schemaId: codec.image.schemaId });
+      return keepImages(read, known, { topic: current.name, end, schemaId: codec.image.schemaId });
     },
     close: () => images.close(),
   };

@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { HighwaterError } from '../../src/errors';
 import type { GatheredRecords } from '../../src/log/gathered';
 import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
 import { feedTopics } from '../../src/log/topics';
@@ -195,6 +196,42 @@ it('images are not used with an older copy of the log that has gone on to as man
 
   const { kept, fromLog } = await both(log, 'state');
   expect(kept).toEqual(fromLog);
+});
+
+it('a restore that the log has interrupted goes on from there', async () => {
+  const log = open();
+  const first = await own(log, 'state');
+  await pollOnce(first);
+  await first.close();
+  let read = 0;
+  /** @param most images that can be read */
+  const reading = (most: number): OwnedFeedDeps['log'] => ({
+    ...log.commitLog,
+    async acquire(...taken) {
+      const session = await log.commitLog.acquire(...taken);
+      return {
+        ...session,
+        async *restore(topic, ...from) {
+          read = 0;
+          for await (const record of session.restore(topic, ...from)) {
+            if (topic === 'ipos.current' && ++read > most)
+              throw new HighwaterError('KAFKA_UNREACHABLE', 'no broker answers');
+            yield record;
+          }
+        },
+      };
+    },
+  });
+  const interrupted = own(log, 'other', { log: reading(12) });
+  await expect(interrupted).rejects.toMatchObject({ code: 'KAFKA_UNREACHABLE' });
+  await expect(own(log, 'other', { log: reading(5) })).rejects.toMatchObject({ code: 'KAFKA_UNREACHABLE' });
+  const warm = await own(log, 'other', { log: reading(100) });
+  expect(read).toBe(20 - 12 - 5);
+  const found = images(warm);
+  await warm.close();
+  const cold = await own(log, null);
+  expect(found).toEqual(images(cold));
+  await cold.close();
 });
 
 it('a restore that fails says why, and not that its file could not be removed', async () => {

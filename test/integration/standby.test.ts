@@ -50,7 +50,7 @@ function standBy(options: Options = {}): Standby {
 }
 
 const isCurrent = (times = 1) =>
-  until(() => told.filter((message) => message.includes('A copy of its images is here')).length >= times);
+  until(() => told.filter((message) => message.includes('A copy of feed')).length >= times);
 
 /** Ends the standby; its copy must be what the log has. @param groups how many transitions have their groups in the copy */
 async function takeOver(standby: Standby, groups = 0): Promise<void> {
@@ -78,6 +78,24 @@ it('a copy has the records, and the groups of records, that came and went while 
   await poll();
   await reconciled();
   await takeOver(standby, 1);
+});
+
+it('groups that the feed has no longer are not kept, because they would not follow the log', async () => {
+  await begin('insights');
+  await poll();
+  const before = testFeed('insights', { pollIntervalMs: 10 });
+  const first = standBy();
+  await isCurrent();
+  await first.end();
+  await publisher.restart({
+    feed: { ...before, transitions: [] },
+    stateDir: path.join(publisher.dataDir, 'elsewhere'),
+  });
+  told.length = 0;
+  const second = standBy();
+  await isCurrent();
+  await publisher.restart({ feed: before, stateDir: path.join(publisher.dataDir, 'elsewhere') });
+  await takeOver(second, 0);
 });
 
 it('a record is taken over only when the source offset of its batch is known, which says how old it is', async () => {
@@ -147,9 +165,10 @@ it('kept images without a tombstone that is gone are not believed for long', asy
   publisher.damage(`DELETE FROM records WHERE topic = 'ipos.current' AND key = '${id}'`);
   told.length = 0;
 
-  const second = standBy({ provedWithinMs: 200 });
+  const second = standBy({ differsForMs: 300 });
   await isCurrent();
-  const why = /^No copy of feed ipos is kept here: the images that were kept are not those of the log/;
+  const why =
+    /^The copy of feed ipos does not follow the log: its images are not those that the source offset counts/;
   expect(logger.warnings).toEqual([expect.stringMatching(why)]);
   await takeOver(second);
 });
@@ -179,19 +198,22 @@ it('says once that no copy can be kept, goes on with what it has, and says when 
   await poll();
   isDown = false;
   await isCurrent(2);
-  expect(logger.warnings).toStrictEqual(['No copy of feed ipos is kept here: no broker answers']);
+  expect(logger.warnings).toStrictEqual(['The copy of feed ipos does not follow the log: no broker answers']);
   expect(begun).toBeLessThanOrEqual(3);
   await takeOver(standby);
 });
 
-it('ends where no file can be made, and says why once', async () => {
+it('says once that no file can be made, and makes the copy when it can', async () => {
   await begin();
   await poll();
   rmSync(stateDir, { recursive: true, force: true });
   writeFileSync(stateDir, 'not a folder');
   const standby = standBy();
   await until(() => logger.warnings.length > 0);
-  await standby.end();
-  const why = /^No file for the images of feed ipos can be made: /;
-  expect(logger.warnings).toEqual([expect.stringMatching(why)]);
+  rmSync(stateDir);
+  await isCurrent();
+  expect(logger.warnings).toEqual([
+    expect.stringMatching(/^The copy of feed ipos does not follow the log: EEXIST/),
+  ]);
+  await takeOver(standby);
 });

@@ -1,18 +1,20 @@
+import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { cliPublisher } from '../support/cli-publisher';
 import { kafkaWorld } from '../support/kafka-world';
 import { groupBy } from '../support/log-records';
+import { hasSmallDisks, onSmallDisk } from '../support/small-disk';
 import { until } from '../support/until';
 
 const world = kafkaWorld();
 const { api, done, folder, publishing, records, start, stillPolled } = cliPublisher(world.env);
 const store = () => api().stores.ipos;
-const run = (name: string) =>
-  start(['run', '--log-level', 'debug', '--standby', '--state-dir', path.join(folder(), name)], {
-    ...publishing(),
-    HIGHWATER_FEEDS: 'ipos',
-    KAFKA_SESSION_TIMEOUT: '6s',
-  });
+const run = (name: string, under?: readonly string[]) =>
+  start(
+    ['run', '--log-level', 'debug', '--standby', '--state-dir', path.join(folder(), name)],
+    { ...publishing(), HIGHWATER_FEEDS: 'ipos', KAFKA_SESSION_TIMEOUT: '6s' },
+    under,
+  );
 
 function rename(id: string, name: string): void {
   const { updated: _, ...record } = store().get(id)!;
@@ -27,7 +29,7 @@ it('takes over from a copy that it has kept current, by turns, and nothing is lo
   await stillPolled('ipos');
   for (const [round, name] of ['second', 'first'].entries()) {
     const standby = run(name);
-    await standby.sees(/Feed ipos has another owner\. A copy of its images is here/, 'stderr');
+    await standby.sees(/A copy of feed ipos, which another instance may own, is here/, 'stderr');
     rename(ids[round]!, `before ${round}`);
     store().remove(ids[10 + round]!);
     store().upsert({ ...store().get(ids[20]!)!, id: `new ${round}` } as never);
@@ -53,4 +55,25 @@ it('takes over from a copy that it has kept current, by turns, and nothing is lo
   );
   expect([...times].filter(([, all]) => all.length > 1).map(([which]) => which)).toStrictEqual([]);
   expect(changes.filter(({ op }) => op === 'd').map(({ before }) => before.id)).toEqual(ids.slice(10, 12));
+});
+
+const itOnSmallDisks = hasSmallDisks ? it : it.skip;
+
+itOnSmallDisks('gives up a copy for which the disk is too small, and takes over without it', async () => {
+  const { updated: _, ...record } = store().get(store().keys()[0]!)!;
+  for (let i = 0; i < 4_000; i++)
+    store().upsert({ ...record, id: `many ${i}`, name: `${i}`.padEnd(1_000) } as never);
+  const owner = run('first');
+  await stillPolled('ipos');
+  await publishes('3999'.padEnd(1_000));
+  mkdirSync(path.join(folder(), 'second'));
+  const standby = run('second', onSmallDisk(path.join(folder(), 'second'), 2));
+  await standby.sees(/The copy of feed ipos does not follow the log: ENOSPC/, 'stderr');
+  owner.signal('SIGTERM');
+  await owner.ended();
+  rename(store().keys()[1]!, 'after the end');
+  await publishes('after the end');
+  expect(standby.stderr()).not.toMatch(/is here and follows the log/);
+  standby.signal('SIGTERM');
+  expect((await standby.ended()).code).toBe(0);
 });

@@ -114,7 +114,7 @@ export async function testPublisher(feed: Feed, source: Source): Promise<TestPub
       signal,
     );
   const { consumerLog } = openLocalConsumerLog({ dataDir, logger });
-  const times = { beginAfterMs: 0, againAfterMs: 1, goodAfterMs: 0, provedWithinMs: 1e9 };
+  const times = { beginAfterMs: 0, againAfterMs: 1, lookEveryMs: 100, differsForMs: 1e9 };
   // As on Kafka, the only log with standbys: there topics have ids.
   const ends: typeof consumerLog.ends = async (topic, at, over) => {
     const found = await consumerLog.ends(topic, at, over);

@@ -72,7 +72,7 @@ async function main({ setup, from }: RestoredInput): Promise<void> {
     await new Promise<void>((resolve) => {
       const logger = { ...quiet, info: () => resolve() };
       const consumerLog = openKafkaConsumerLog({ ...config, kafka: config.kafka!, logger: quiet });
-      const times = { beginAfterMs: 0, againAfterMs: 1_000, goodAfterMs: 0, provedWithinMs: 1e9 };
+      const times = { beginAfterMs: 0, againAfterMs: 1_000, lookEveryMs: 200, differsForMs: 1e9 };
       standby = standBy(feed!, { ...deps, logger, log: consumerLog }, times);
     });
     copied = { seconds: (performance.now() - began) / 1_000, rss: await settledRss() };

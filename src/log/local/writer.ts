@@ -166,10 +166,13 @@ export function writer(
         await nextTurn();
       }
       watchWal();
+    } catch (error) {
+      logger?.debug('the work that follows a commit failed', { error });
+    }
+    try {
       assertInPlace();
     } catch (error) {
       if (error instanceof HighwaterError && error.code === 'LOG_GONE') throw error;
-      logger?.debug('the work that follows a commit failed', { error });
     }
   }
 
