@@ -4,10 +4,10 @@ import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import type { Grant, Membership } from '../log/membership';
 import type { PollDeps } from '../pipeline/poll';
-import type { Standby } from '../state/standby';
 import { type FeedWork, feedWork } from './feed-work';
 import { acquireFeed, type OwnedFeed, type OwnedFeedDeps } from './owned-feed';
 import type { Tell } from './publisher-events';
+import type { Standby } from './standby';
 
 export interface FeedTenureDeps extends OwnedFeedDeps {
   /** By which this instance is told which feeds are its own. */

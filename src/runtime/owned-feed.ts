@@ -66,11 +66,9 @@ export async function acquireFeed(
   try {
     const own = prepared ?? (await createFeedCodec(feed, topics, registry));
     const told = deps.onRestore === undefined ? {} : { onRestore: deps.onRestore };
-    restored = await restore(
-      feed,
-      { session, topics, codec: own, registry, scope, stateDir, logger, ...told },
-      signal,
-    );
+    const decoder = createImages(feed, own.schemas.record, own.image);
+    const reading = { session, topics, codec: own, decoder, registry, scope, stateDir, logger };
+    restored = await restore(feed, { ...reading, ...told }, signal);
     const codec = await codecForImages(
       feed,
       topics,
@@ -82,7 +80,7 @@ export async function acquireFeed(
     // Groups that were kept were read from the images by the feed's own schema.
     if (codec !== own) restored.groups.clear();
     const { record } = codec.schemas;
-    const images = createImages(feed, record, codec.image);
+    const images = codec === own ? decoder : createImages(feed, record, codec.image);
     const state = await feedState(feed, images, restored);
     let closed: Promise<void> | null = null;
     const release = async (): Promise<void> => {

@@ -14,12 +14,12 @@ import { flushSpans } from '../logging/tracing';
 import type { PageReport } from '../pipeline/poll';
 import { createDrift } from '../pipeline/records/drift';
 import { createRedactor } from '../secrets/redaction';
-import { standBy } from '../state/standby';
 import { createApiClients } from './api-clients';
 import { type FeedTaskReport, runFeedTask } from './feed-task';
 import type { OwnedFeedDeps } from './owned-feed';
 import { ownedLog } from './owned-log';
 import type { PublisherEvent, Tell } from './publisher-events';
+import { standBy } from './standby';
 
 export interface WorkerDeps {
   readonly log: CommitLog;

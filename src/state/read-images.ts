@@ -5,10 +5,10 @@ import type { SchemaRegistry } from '../avro/registry/registry';
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import type { LogRecord } from '../log/commit-log';
-import { createImages } from '../pipeline/changes/images';
 import { changeInGroups, type GroupChains, GroupIndex, groupTransitions, keyOfGroups } from './group-index';
 import type { ImageFile } from './image-file';
 import type { ImageStore } from './image-store';
+import type { ImageDecoder } from './pending-state';
 import type { SourceOffset } from './source-offset';
 
 /** The images of a feed as far as the log has been read, and what follows from them. */
@@ -37,18 +37,23 @@ const [STEPS, STEPS_EACH] = [1_000_000, 100];
 
 export interface ReadingImages {
   readonly codec: FeedCodec;
+  /** For images of all schemas that the codec knows. */
+  readonly decoder: ImageDecoder;
   readonly registry: SchemaRegistry;
 }
 
 /** Brings images up to date with records of the log. */
-export function imageReader(feed: Feed, read: ReadImages, { codec, registry }: ReadingImages): ImageReader {
+export function imageReader(
+  feed: Feed,
+  read: ReadImages,
+  { codec, registry, decoder }: ReadingImages,
+): ImageReader {
   const { images, partitionCounts: counts } = read;
   const foreign = new Map<string, LogRecord>();
-  const { decode } = createImages(feed, codec.schemas.record, codec.image);
   const records = {
     find: images.find,
     idOf: images.idOf,
-    record: (number: number) => decode(images.imageOf(number)),
+    record: (number: number) => decoder.decode(images.imageOf(number)),
   };
   const groups = groupTransitions(feed).flatMap((transition) => {
     const chains = read.groups.get(keyOfGroups(transition));
@@ -77,7 +82,7 @@ export function imageReader(feed: Feed, read: ReadImages, { codec, registry }: R
       };
       if (groups.length === 0) return change();
       const before = number === -1 ? null : records.record(number);
-      changeInGroups(groups, { id: key, before, after: value && decode(value), change });
+      changeInGroups(groups, { id: key, before, after: value && decoder.decode(value), change });
       steps += STEPS_EACH;
       if (groups.every((group) => group.steps < steps)) return;
       // They are large, and quicker made anew from all images.

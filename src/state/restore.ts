@@ -11,6 +11,7 @@ import type { RestoredState } from './feed-state';
 import { type ImageFile, imageFiles, type KeptImages } from './image-file';
 import { imageStore } from './image-store';
 import { keepImages, readKept } from './kept-images';
+import type { ImageDecoder } from './pending-state';
 import { imageReader, learnWriter, leavesImagesWhole, type ReadImages, writerOf } from './read-images';
 import { firstSourceOffset, newIncarnation, type SourceOffset } from './source-offset';
 
@@ -18,6 +19,8 @@ export interface RestoreDeps {
   readonly session: FeedSession;
   readonly topics: FeedTopics;
   readonly codec: FeedCodec;
+  /** As `ReadingImages.decoder`. */
+  readonly decoder: ImageDecoder;
   readonly registry: SchemaRegistry;
   readonly logger: Logger;
   /** Folder for the images; null: they stay in memory. */

@@ -13,10 +13,10 @@ import { feedTopics } from '../../src/log/topics';
 import { type PollResult, poll } from '../../src/pipeline/poll';
 import { pollRound } from '../../src/pipeline/round';
 import { acquireFeed, type OwnedFeed } from '../../src/runtime/owned-feed';
+import { type Standby, type StandbyDeps, type StandbyTimes, standBy } from '../../src/runtime/standby';
 import type { Source } from '../../src/source/source';
 import type { FeedState } from '../../src/state/feed-state';
 import { groupOf } from '../../src/state/group-index';
-import { type Standby, type StandbyDeps, type StandbyTimes, standBy } from '../../src/state/standby';
 import { endsWithTest } from './ends';
 import { quietLogger } from './source';
 

@@ -5,8 +5,8 @@ import { runInNewContext } from 'node:vm';
 import type * as ConsumerLogModule from '../../../src/log/kafka/consumer-log';
 import type * as TopicsModule from '../../../src/log/topics';
 import type * as OwnedFeedModule from '../../../src/runtime/owned-feed';
-import type * as StandbyModule from '../../../src/state/standby';
-import type { Standby } from '../../../src/state/standby';
+import type * as StandbyModule from '../../../src/runtime/standby';
+import type { Standby } from '../../../src/runtime/standby';
 import { fromDist } from '../../dist';
 import { measureOwn } from '../../measure/own-usage';
 import { openPublisher, type PublisherSetup } from '../publisher';
@@ -66,7 +66,7 @@ async function main({ setup, from }: RestoredInput): Promise<void> {
   let copied: Restored['copied'] = null;
   let standby: Standby | null = null;
   if (from === 'standby') {
-    const { standBy } = fromDist<typeof StandbyModule>('state/standby');
+    const { standBy } = fromDist<typeof StandbyModule>('runtime/standby');
     const { openKafkaConsumerLog } = fromDist<typeof ConsumerLogModule>('log/kafka/consumer-log');
     const began = performance.now();
     await new Promise<void>((resolve) => {

@@ -9,12 +9,13 @@ import type { Feed } from '../feeds/feed';
 import type { FeedTopics, LogRecord } from '../log/commit-log';
 import type { ConsumerLog } from '../log/consumer-log';
 import type { Logger } from '../logging/logger';
-import { GroupChains, groupTransitions, keyOfGroups } from './group-index';
-import { imageFiles, type KeptImages } from './image-file';
-import { imageStore } from './image-store';
-import { keepImages, readKept } from './kept-images';
-import { imageReader, learnWriter, leavesImagesWhole, type ReadImages, writerOf } from './read-images';
-import type { SourceOffset } from './source-offset';
+import { createImages } from '../pipeline/changes/images';
+import { GroupChains, groupTransitions, keyOfGroups } from '../state/group-index';
+import { imageFiles, type KeptImages } from '../state/image-file';
+import { imageStore } from '../state/image-store';
+import { keepImages, readKept } from '../state/kept-images';
+import { imageReader, learnWriter, leavesImagesWhole, type ReadImages, writerOf } from '../state/read-images';
+import type { SourceOffset } from '../state/source-offset';
 
 export interface StandbyDeps {
   readonly log: Pick<ConsumerLog, 'ends' | 'follow' | 'load'>;
@@ -123,6 +124,7 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal): Pr
   const source = await log.ends(sourceOffset.name, 'beginning', signal);
   if (ends.size === 0 || source.ends.size === 0) return null;
   const codec = await unlessAborted(createFeedCodec(feed, deps.topics, registry), signal);
+  const reading = { codec, registry, decoder: createImages(feed, codec.schemas.record, codec.image) };
   let offset: SourceOffset | null = null;
   /** Where the source offset is read on. */
   let next = source.ends.get(0)!;
@@ -139,7 +141,7 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal): Pr
   // From here to the return the signal must not end it: what was kept is taken only once.
   const read = (await fromKept(await files.take())) ?? fromNothing();
   const { images, partitionCounts } = read;
-  const reader = imageReader(feed, read, { codec, registry });
+  const reader = imageReader(feed, read, reading);
   const positions = [...read.end.offsets];
   /** Images, and source offsets with news, that were taken. */
   let taken = 0;
@@ -148,7 +150,7 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal): Pr
     if (found === null) return null;
     try {
       const file = { ...found.file, onWriteError };
-      const images = await readKept({ ...found, file }, { ...deps, feed, codec, offset });
+      const images = await readKept({ ...found, file }, { ...reading, feed, topics: deps.topics, offset });
       if (images.end.topicId === topicId && images.end.offsets.length === ends.size) return images;
       images.images.close();
       throw new RangeError('they are those of another topic');
