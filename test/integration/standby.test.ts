@@ -50,7 +50,7 @@ function standBy(options: Options = {}): Standby {
 }
 
 const isCurrent = (times = 1) =>
-  until(() => told.filter((message) => message.includes('A copy of feed')).length >= times);
+  until(() => told.filter((message) => message.includes('is here and follows the log')).length >= times);
 
 /** Ends the standby; its copy must be what the log has. @param groups how many transitions have their groups in the copy */
 async function takeOver(standby: Standby, groups = 0): Promise<void> {

@@ -57,7 +57,7 @@ async function main({ setup, from }: RestoredInput): Promise<void> {
   };
   async function settledRss(): Promise<number> {
     collect();
-    // What was outside the heap is given back by a second look.
+    // Only a second collection frees the memory outside the heap.
     await new Promise((resolve) => setTimeout(resolve, 500));
     collect();
     return process.memoryUsage.rss();
@@ -70,7 +70,8 @@ async function main({ setup, from }: RestoredInput): Promise<void> {
     const { openKafkaConsumerLog } = fromDist<typeof ConsumerLogModule>('log/kafka/consumer-log');
     const began = performance.now();
     await new Promise<void>((resolve) => {
-      const logger = { ...quiet, info: () => resolve() };
+      const info = (message: string) => void (message.includes('is here and follows the log') && resolve());
+      const logger = { ...quiet, info };
       const consumerLog = openKafkaConsumerLog({ ...config, kafka: config.kafka!, logger: quiet });
       const times = { beginAfterMs: 0, againAfterMs: 1_000, lookEveryMs: 200, differsForMs: 1e9 };
       standby = standBy(feed!, { ...deps, logger, log: consumerLog }, times);

@@ -17,10 +17,10 @@ import org.apache.kafka.streams.processor.StateRestoreListener;
 import org.apache.kafka.streams.state.KeyValueStore;
 
 /**
- * A topic as a table of Kafka Streams in RocksDB, exactly once, and prints how long it took until the table was there and
- * how much memory the process then had. The topic itself is the store's changelog.
+ * Makes a table of Kafka Streams from a topic, in RocksDB and exactly once. Prints how long it took until the table was
+ * complete, and how much memory the process then had. The topic itself is the store's changelog.
  * Usage: java -cp … StreamsTable.java BROKERS TOPIC STATE_DIR RECORDS
- * RECORDS: so many are processed before it is there; 0: it is restored.
+ * RECORDS: how many are processed until it is complete; 0: it is restored.
  */
 public class StreamsTable {
   public static void main(String[] arguments) throws Exception {

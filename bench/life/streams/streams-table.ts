@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -52,9 +52,10 @@ async function jars(): Promise<string> {
   mkdirSync(path.dirname(folder), { recursive: true });
   const goal = [
     'dependency:copy-dependencies',
-    `-DoutputDirectory=${folder}`,
+    `-DoutputDirectory=${folder}.new`,
     `-Dkafka.version=${versions.kafka}`,
   ];
   await promisify(execFile)('mvn', ['-q', '-B', '-f', path.join(__dirname, 'pom.xml'), ...goal]);
+  renameSync(`${folder}.new`, folder);
   return folder;
 }
