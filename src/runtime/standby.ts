@@ -150,11 +150,15 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal): Pr
     if (found === null) return null;
     try {
       const file = { ...found.file, onWriteError };
-      const images = await readKept({ ...found, file }, { ...reading, feed, topics: deps.topics, offset });
-      if (images.end.topicId === topicId && images.end.offsets.length === ends.size) return images;
-      images.images.close();
-      throw new RangeError('they are those of another topic');
+      const kept = await readKept(
+        { ...found, file },
+        { ...reading, feed, topics: deps.topics, topicId, offset },
+      );
+      if (kept.end.offsets.length === ends.size) return kept;
+      kept.images.close();
+      throw new RangeError('the topic has more partitions by now');
     } catch (error) {
+      if (leavesImagesWhole(error)) throw error;
       const { message } = error as Error;
       logger.info(`The kept images of feed ${feed.name} are not used, and the log is read: ${message}`);
       return null;

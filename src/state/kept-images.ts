@@ -42,13 +42,16 @@ export async function keepImages(
 export interface GoingOn extends ReadingImages {
   readonly feed: Feed;
   readonly topics: FeedTopics;
+  /** The id of the topic that holds the images, as `TopicEnd.topicId`. */
+  readonly topicId: string | null;
   /** As the log has it now. */
   readonly offset: SourceOffset | null;
 }
 
 /**
  * The images that were kept. Later records of the log, and their counts, must show that they fit (`docs/decisions/0025`).
- * @throws RangeError if they are of another state; HighwaterError REGISTRY_*. They are then gone
+ * @throws RangeError if they are of another state: they are then gone; HighwaterError REGISTRY_*, SCHEMA_UNKNOWN: they are kept for the
+ * next try
  */
 export async function readKept(
   { table, file }: KeptImages,
@@ -57,13 +60,18 @@ export async function readKept(
   const { feed, codec, registry } = goingOn;
   const images = imageStore(file);
   try {
-    const { facts, groups } = await readTable(table, (found) => tableFor(found, images, goingOn)).finally(
-      () => table.close(),
-    );
+    const { facts, groups, tables } = await readTable(table, (found) =>
+      tableFor(found, images, goingOn),
+    ).finally(() => table.close());
     // Read from the log they take less room.
     if (images.isNearlyFull) throw new RangeError('they take nearly all of the pieces that there can be');
-    for (const id of images.writers.keys())
-      if (!codec.image.knowsWriter(id)) codec.image.addWriter(id, await registry.schemaById(id));
+    try {
+      for (const id of images.writers.keys())
+        if (!codec.image.knowsWriter(id)) codec.image.addWriter(id, await registry.schemaById(id));
+    } catch (error) {
+      await file.keep((again) => writeTable(again, facts, tables));
+      throw error;
+    }
     // Other fields may make other groups. Groups of transitions that the feed has no longer would not follow the log.
     const present = facts.schemaId === codec.image.schemaId ? groupTransitions(feed).map(keyOfGroups) : [];
     for (const key of groups.keys()) if (!present.includes(key)) groups.delete(key);
@@ -75,10 +83,11 @@ export async function readKept(
 }
 
 /** The store and the groups that a table is read into. @throws RangeError if it is of another state */
-function tableFor(facts: KeptFacts, images: ReadImages['images'], { offset, topics }: GoingOn) {
-  const { topic, incarnation, commit, ownerEpoch, snapshotSeq, scopeSeq } = facts;
-  if (topic !== topics.current.name || incarnation !== offset?.incarnation)
-    throw new RangeError(`they are those of incarnation ${incarnation} in topic ${topic}`);
+function tableFor(facts: KeptFacts, images: ReadImages['images'], { offset, topics, topicId }: GoingOn) {
+  const { topic, end, incarnation, commit, ownerEpoch, snapshotSeq, scopeSeq } = facts;
+  // Before the registry is asked: a copy of the log may have another one, where the same ids are other schemas, or none.
+  if (topic !== topics.current.name || end.topicId !== topicId || incarnation !== offset?.incarnation)
+    throw new RangeError(`they are those of incarnation ${incarnation} in topic ${topic} (${end.topicId})`);
   // The log has lost records, or is a copy from before.
   if (commit > offset.commit || (commit === offset.commit && ownerEpoch !== offset.owner_epoch))
     throw new RangeError(`they are of commit ${commit}, and the source offset is of commit ${offset.commit}`);

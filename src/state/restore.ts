@@ -10,7 +10,7 @@ import type { Logger } from '../logging/logger';
 import type { RestoredState } from './feed-state';
 import { type ImageFile, imageFiles, type KeptImages } from './image-file';
 import { imageStore } from './image-store';
-import { keepImages, readKept } from './kept-images';
+import { type GoingOn, keepImages, readKept } from './kept-images';
 import type { ImageDecoder } from './pending-state';
 import { imageReader, learnWriter, leavesImagesWhole, type ReadImages, writerOf } from './read-images';
 import { firstSourceOffset, newIncarnation, type SourceOffset } from './source-offset';
@@ -58,7 +58,8 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
   const { session, topics, logger } = deps;
   const stored = await restoreOffset(feed, deps, signal);
   const offset = stored === null ? null : inScope(stored, feed, deps.scope);
-  const restoring: Restoring = { ...deps, feed, offset, signal };
+  const topicId = session.endOf(topics.current.name)?.topicId ?? null;
+  const restoring: Restoring = { ...deps, feed, topicId, offset, signal };
   const files = imageFiles(deps.stateDir, topics.current.name, feed.name, logger);
   // Before the images: if it fails, what was kept is still there for the next try.
   const deadLetters = new Set<string>();
@@ -72,9 +73,7 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
   return { ...images, offset: offset ?? newOffset(feed, deps.scope, Date.now()), deadLetters };
 }
 
-interface Restoring extends RestoreDeps {
-  readonly feed: Feed;
-  readonly offset: SourceOffset | null;
+interface Restoring extends RestoreDeps, GoingOn {
   readonly signal: AbortSignal;
 }
 

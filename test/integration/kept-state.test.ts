@@ -1,7 +1,9 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { readSchema } from '../../src/avro/schemas';
 import { HighwaterError } from '../../src/errors';
+import type { Feed } from '../../src/feeds/feed';
 import type { GatheredRecords } from '../../src/log/gathered';
 import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
 import { feedTopics } from '../../src/log/topics';
@@ -12,6 +14,7 @@ import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import type { ClosableSource } from '../../src/source/client';
 import { endsWithTest } from '../support/ends';
 import { testFeed } from '../support/feeds';
+import { schemaFiles, without } from '../support/schema-versions';
 import { quietLogger, testSource } from '../support/source';
 
 const feed = testFeed('ipos');
@@ -45,9 +48,9 @@ function open(): LocalLog {
   return log;
 }
 
-const own = (log: LocalLog, stateDir: string | null, deps: Partial<OwnedFeedDeps> = {}) =>
+const own = (log: LocalLog, stateDir: string | null, deps: Partial<OwnedFeedDeps> = {}, of: Feed = feed) =>
   acquireFeed(
-    feed,
+    of,
     {
       ...{ source, log: log.commitLog, registry: log.registry, logger: quietLogger() },
       ...{ topics: feedTopics(feed, ''), scope: 'scope', appId: 'test', instance: 'test' },
@@ -232,6 +235,32 @@ it('a restore that the log has interrupted goes on from there', async () => {
   const cold = await own(log, null);
   expect(found).toEqual(images(cold));
   await cold.close();
+});
+
+it('images stay kept while the registry cannot say which schema wrote them', async () => {
+  const log = open();
+  const files = schemaFiles();
+  endsWithTest(files.remove);
+  const older = testFeed('ipos', { schema: files.add(without(readSchema('ipo.avsc'), ['notes'])) });
+  const first = await own(log, 'state', {}, older);
+  await pollOnce(first);
+  const before = images(first);
+  await first.close();
+  const away: OwnedFeedDeps['registry'] = {
+    ...log.registry,
+    schemaById: () => Promise.reject(new HighwaterError('REGISTRY_UNREACHABLE', 'it is away')),
+  };
+  for (const _ of [1, 2])
+    await expect(own(log, 'state', { registry: away })).rejects.toMatchObject({
+      code: 'REGISTRY_UNREACHABLE',
+    });
+  const told: unknown[] = [];
+  const debug = (...line: unknown[]): void => void told.push(line);
+  const again = await own(log, 'state', { logger: { ...quietLogger(), debug } });
+  const goesOn = expect.stringContaining('goes on with the images that it kept');
+  expect(told).toEqual([[goesOn, { feed: 'ipos', records: 20, changes: 0 }]]);
+  expect(images(again)).toEqual(before);
+  await again.close();
 });
 
 it('a restore that fails says why, and not that its file could not be removed', async () => {
