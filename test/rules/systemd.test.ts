@@ -12,7 +12,7 @@ describe('deploy/systemd/highwater.service', () => {
     const names = all('Environment').map((one) => one.split('=')[0]);
     expect(names).not.toEqual([]);
     const open = Object.values(settings).filter(({ secret }) => !secret);
-    const known = [CONFIG_VARIABLE, ...open.map(({ env }) => env)];
+    const known = [CONFIG_VARIABLE, 'MALLOC_MMAP_THRESHOLD_', ...open.map(({ env }) => env)];
     expect(known).toEqual(expect.arrayContaining(names));
   });
 
