@@ -15,7 +15,7 @@ import { type MarketSize, type RestlessMarket, startRestlessMarket } from './res
 export interface CrashRunOptions {
   readonly seed: number;
   readonly kills: number;
-  /** So many kills are to hit a commit: there are more kills if fewer do, up to twice as many. */
+  /** So many kills are to hit a commit: there are more kills if fewer do, up to ten times as many. */
   readonly leastTorn?: number;
   /** The first so many come soon after the start, to hit first snapshots. */
   readonly earlyKills: number;
@@ -104,7 +104,7 @@ export async function runCrashes(options: CrashRunOptions): Promise<CrashReport>
     const began = Date.now();
     const areMoreWanted = () => {
       const { length } = kills.filter(({ tornCommit }) => tornCommit);
-      return length < (options.leastTorn ?? 0) && kills.length < 2 * options.kills;
+      return length < (options.leastTorn ?? 0) && kills.length < 10 * options.kills;
     };
     while (
       (kills.length < options.kills || areMoreWanted()) &&

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -16,7 +16,8 @@ const DEADLINE_MS = 120_000;
  */
 export async function build(): Promise<string> {
   const deadline = Date.now() + DEADLINE_MS;
-  while (!isBuilt()) {
+  // While another one builds, half of the files may be there.
+  while (existsSync(lock) || !isBuilt()) {
     if (!take(lock)) {
       if (Date.now() > deadline) throw new Error(`${lock} is in the way of the build: remove it`);
       await delay(100);

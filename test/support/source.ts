@@ -29,10 +29,10 @@ export function testSource(
     token: api.token,
     budget: unlimited,
     limits: {
-      timeoutMs: 10_000,
-      idleTimeoutMs: 5_000,
+      timeoutMs: 60_000,
+      idleTimeoutMs: 60_000,
       bodyLimitBytes,
-      retry: { attempts: 4, totalMs: 10_000, baseMs: 5, maxMs: 50 },
+      retry: { attempts: 4, totalMs: 60_000, baseMs: 5, maxMs: 50 },
     },
     logger,
     now,

@@ -91,7 +91,7 @@ it('a client that leaves before its answer begins takes no place', async () => {
   let begun = 0;
   app.get('/late', async (_, reply) => {
     begun += 1;
-    await once(reply.raw, 'close', { signal: AbortSignal.timeout(300) }).catch(() => undefined);
+    if (begun <= 4) await once(reply.raw, 'close');
     return stream(reply, 'text/event-stream', async function* () {
       yield 'data: 1\n\n';
     });

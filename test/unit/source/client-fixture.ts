@@ -27,10 +27,10 @@ export const page = { updatedSince: 1_700_000_000, pageOffset: 2, pageSize: 50 }
 export const token = 'MARK+ed/tok~en 42';
 
 export const limits = {
-  timeoutMs: 5_000,
-  idleTimeoutMs: 5_000,
+  timeoutMs: 60_000,
+  idleTimeoutMs: 60_000,
   bodyLimitBytes: 1_000_000,
-  retry: { attempts: 3, totalMs: 10_000, baseMs: 4, maxMs: 8 },
+  retry: { attempts: 3, totalMs: 60_000, baseMs: 4, maxMs: 8 },
 };
 
 type Overrides = Partial<Omit<SourceOptions, 'limits'>> & {

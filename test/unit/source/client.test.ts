@@ -144,9 +144,9 @@ it('an answer that is slow but never silent comes through', async () => {
       if (part !== undefined) return response.write(part);
       clearInterval(drip);
       return response.end();
-    }, 100);
+    }, 700);
   });
-  const client = source(api.url, { limits: { idleTimeoutMs: 400, retry: { attempts: 1 } } });
+  const client = source(api.url, { limits: { idleTimeoutMs: 3_000, retry: { attempts: 1 } } });
   await expect(client.fetchPage(feed, page, never)).resolves.toMatchObject({ rows: [1, 2] });
 });
 
@@ -232,12 +232,12 @@ describe('ending', () => {
     const controller = new AbortController();
     const reason = new Error('the program ends');
     const api = await server((_, response) => {
-      if (when === 'in a pause') sendJson(response, 'busy', 503, { 'retry-after': '5' });
+      if (when === 'in a pause') sendJson(response, 'busy', 503, { 'retry-after': '50' });
       setTimeout(() => controller.abort(reason), 30);
     });
     const began = performance.now();
     await expect(source(api.url).fetchPage(feed, page, controller.signal)).rejects.toBe(reason);
-    expect(performance.now() - began).toBeLessThan(4_500);
+    expect(performance.now() - began).toBeLessThan(45_000);
   });
 
   it('does not begin when the signal is aborted already', async () => {
