@@ -2,8 +2,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 
 /** Longest stretch of work before other callbacks get their turn, ms. */
 const SLICE_MS = 10;
-/** Items between two looks at the clock. */
-const ITEMS = 64;
+/** Items between two looks at the clock. A record that the disk must be asked for may take a millisecond. */
+const ITEMS = 8;
 
 /** Lets timers, sockets and signals have their turn every few milliseconds of long work. */
 export interface Breather {

@@ -38,6 +38,9 @@ export interface FeedState extends Pick<StateView, 'offset' | 'image' | 'seenAt'
   close(keep: KeepOptions | null): Promise<void>;
 }
 
+/** So many images are taken over without a pause. */
+const AT_ONCE = 64;
+
 /** The records that have a committed image, by number. The methods are those of `ImageStore`. */
 export type Records = Pick<
   ImageStore,
@@ -98,6 +101,10 @@ export async function feedState(
     return storedOffset.commit > 0 && (commit ?? storedOffset.commit) === storedOffset.commit;
   }
 
+  function assertOpen(): void {
+    if (isClosed) throw new RangeError(`the state of feed ${feed.name} is closed`);
+  }
+
   const state: FeedState & PendingBase = {
     get offset() {
       return offset;
@@ -141,30 +148,39 @@ export async function feedState(
     see: images.see,
     hasDeadLetter: (sha256) => deadLetters.has(sha256),
     isUnshown: images.isUnshown,
-    counts: () => ({ recordCount: images.size, partitionCounts: counts }),
-    take(changes) {
-      if (isClosed) throw new RangeError(`the state of feed ${feed.name} is closed`);
+    partitionCounts: () => counts,
+    take(changes, taken) {
+      assertOpen();
       isPartial = true;
       for (const [i, group] of groups.entries()) group.detach(changes.groups[i]!);
-      last = null;
-      for (const [id, wire] of changes.images) {
+      const put = ([id, wire]: readonly [string, Buffer | null]): void => {
+        assertOpen();
+        last = null;
         if (wire === null) images.delete(id);
         else images.set(id, wire, { seenAt: changes.seen.get(id) ?? null });
-      }
-      for (const [i, group] of groups.entries()) group.attach(changes.groups[i]!);
-      for (const [partition, more] of changes.growth.entries()) counts[partition]! += more;
-      for (const [sha256, isKept] of changes.deadLetters) {
-        if (isKept) deadLetters.add(sha256);
-        else deadLetters.delete(sha256);
-      }
-      const { snapshot_seq } = offset;
-      offset = { ...offset, ...changes.offset };
-      // A snapshot begins at the last change, or with the feed.
-      if (offset.snapshot_seq !== snapshot_seq) images.setAges({ isUnshown: offset.snapshot_seq > 0 });
-      // Only a transaction changes its number or the incarnation.
-      const { commit, incarnation } = storedOffset;
-      if (offset.commit !== commit || offset.incarnation !== incarnation) storedOffset = offset;
-      isPartial = false;
+      };
+      const end = (): void => {
+        assertOpen();
+        for (const [i, group] of groups.entries()) group.attach(changes.groups[i]!);
+        for (const [partition, more] of changes.growth.entries()) counts[partition]! += more;
+        for (const [sha256, isKept] of changes.deadLetters) {
+          if (isKept) deadLetters.add(sha256);
+          else deadLetters.delete(sha256);
+        }
+        const { snapshot_seq } = offset;
+        offset = { ...offset, ...changes.offset };
+        // A snapshot begins at the last change, or with the feed.
+        if (offset.snapshot_seq !== snapshot_seq) images.setAges({ isUnshown: offset.snapshot_seq > 0 });
+        // Only a transaction changes its number or the incarnation.
+        const { commit, incarnation } = storedOffset;
+        if (offset.commit !== commit || offset.incarnation !== incarnation) storedOffset = offset;
+        isPartial = false;
+        taken();
+      };
+      if (changes.images.size > AT_ONCE) return inSlices(changes.images, put).then(end);
+      for (const image of changes.images) put(image);
+      end();
+      return undefined;
     },
     assertRoom() {
       if (images.isNearlyFull) throw stateTooLarge(`Feed ${feed.name} has ${images.size} records.`);

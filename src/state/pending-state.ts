@@ -17,13 +17,8 @@ export interface StateView {
   hasDeadLetter(sha256: string): boolean;
   /** The record has an image from before the latest snapshot began, and has not been shown since. */
   isUnshown(id: string): boolean;
-  counts(): ImageCounts;
-}
-
-/** Live images, in all and in each partition of the current topic. */
-export interface ImageCounts {
-  readonly recordCount: number;
-  readonly partitionCounts: readonly number[];
+  /** Live images in each partition of the current topic. */
+  partitionCounts(): readonly number[];
 }
 
 /**
@@ -45,13 +40,16 @@ export interface PendingState extends StateView {
   moveOffset(fields: Partial<SourceOffset>): void;
   /** A new layer over this one. @throws HighwaterError STATE_TOO_LARGE */
   begin(): PendingState;
-  /** Moves all changes to the layer below. */
-  settle(): void;
+  /**
+   * Moves all changes to the layer below: many of them to the committed state in slices, anything else at once. Until it is done, this
+   * layer still has the changes, so that layers above see all of them, and it takes no others.
+   */
+  settle(): Promise<void> | undefined;
 }
 
 /** The changes that a layer moves down when it settles. */
 export interface PendingChanges {
-  /** Null: removed. From now on the map belongs to the base. */
+  /** Null: removed. Once they are taken, the map belongs to the base. */
   readonly images: Map<string, Buffer | null>;
   /** `updated` of the images that are not removed. */
   readonly seen: Map<string, number>;
@@ -69,7 +67,8 @@ export interface PendingBase extends StateView {
   /** @throws HighwaterError STATE_TOO_LARGE, long before an image would find no place */
   assertRoom(): void;
   see(id: string, updated: number): void;
-  take(changes: PendingChanges): void;
+  /** @param taken is called in the turn in which the last of the changes counts: they are no longer pending then */
+  take(changes: PendingChanges, taken: () => void): Promise<void> | undefined;
 }
 
 /** Images as records of the feed's schema. */
@@ -83,7 +82,8 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
   const deadLetters = new Map<string, boolean>();
   const groups = base.groups.map((group) => new PendingGroups(group));
   let moved: Partial<SourceOffset> = {};
-  const growth = base.counts().partitionCounts.map(() => 0);
+  const growth = base.partitionCounts().map(() => 0);
+  let isSettling = false;
 
   const layer: PendingState & PendingBase = {
     get offset() {
@@ -104,8 +104,10 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
     },
     seenAt: (id) => (images.has(id) ? (seen.get(id) ?? null) : base.seenAt(id)),
     see(id, updated) {
-      if (!images.has(id)) base.see(id, updated);
-      else if (updated >= seen.get(id)!) seen.set(id, updated);
+      const isOwn = images.has(id);
+      // The base may have taken over the image already.
+      if (!isOwn || isSettling) base.see(id, updated);
+      if (isOwn && updated >= seen.get(id)!) seen.set(id, updated);
     },
     record(id) {
       const wire = images.get(id);
@@ -115,13 +117,7 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
     hasDeadLetter: (sha256) => deadLetters.get(sha256) ?? base.hasDeadLetter(sha256),
     // A record that is published is shown.
     isUnshown: (id) => !images.has(id) && base.isUnshown(id),
-    counts() {
-      const below = base.counts();
-      return {
-        recordCount: growth.reduce((sum, more) => sum + more, below.recordCount),
-        partitionCounts: below.partitionCounts.map((count, partition) => count + growth[partition]!),
-      };
-    },
+    partitionCounts: () => base.partitionCounts().map((count, partition) => count + growth[partition]!),
     apply(change) {
       const { id, after } = change;
       const more = (after === null ? 0 : 1) - (layer.hasImage(id) ? 1 : 0);
@@ -143,7 +139,7 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
     moveOffset(fields) {
       moved = { ...moved, ...fields };
     },
-    take(changes) {
+    take(changes, taken) {
       // Takes over the map if possible: most layers settle over an empty layer and have thousands of images.
       if (images.size === 0) images = changes.images;
       else for (const [id, wire] of changes.images) images.set(id, wire);
@@ -153,6 +149,8 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
       for (const [partition, more] of changes.growth.entries()) growth[partition]! += more;
       for (const [i, group] of groups.entries()) group.take(changes.groups[i]!);
       layer.moveOffset(changes.offset);
+      taken();
+      return undefined;
     },
     assertRoom: () => base.assertRoom(),
     begin() {
@@ -160,13 +158,17 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
       return pendingOver(layer, decoder);
     },
     settle() {
-      const changed = groups.map((group) => group.settled());
-      base.take({ images, seen, deadLetters, groups: changed, offset: moved, growth });
-      images = new Map(); // the old map belongs to the base now
-      seen = new Map();
-      deadLetters.clear();
-      growth.fill(0);
-      moved = {};
+      isSettling = true;
+      const changed = groups.map((group) => group.changed);
+      return base.take({ images, seen, deadLetters, groups: changed, offset: moved, growth }, () => {
+        images = new Map(); // the old map belongs to the base now
+        seen = new Map();
+        deadLetters.clear();
+        for (const group of groups) group.clear();
+        growth.fill(0);
+        moved = {};
+        isSettling = false;
+      });
     },
   };
   return layer;

@@ -83,7 +83,7 @@ function contentsOf(state: FeedState) {
     );
   });
   const { scope_since_ms: _, ...offset } = state.offset;
-  const counts = view.counts();
+  const counts = view.partitionCounts();
   return {
     images: Object.fromEntries(images),
     ...{ deadLetterCount, imageBytes, recordCount, counts, offset, groups },

@@ -78,7 +78,7 @@ export function openBatch(deps: BatchDeps, onCommitted: (page: BatchPage) => voi
     ) {
       await transactGathered(deps, committing, gathered, last.observedAtMs);
     } else {
-      committing.settle(); // nothing but the position moved
+      await committing.settle(); // nothing but the position moved
     }
     for (const page of committed) onCommitted(page);
   }

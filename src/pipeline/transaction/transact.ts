@@ -80,7 +80,7 @@ async function commitWithOffset(
     },
   });
   await traced(`commit ${feed.name}`, options, () => session.commit({ feed: feed.name, records, position }));
-  pending.settle();
+  await pending.settle();
 }
 
 /**
@@ -104,14 +104,14 @@ function moveOffset(
   observedAtMs: number,
 ): BatchPosition {
   const { ownerEpoch } = session;
-  const { recordCount, partitionCounts } = pending.counts();
+  const partitionCounts = pending.partitionCounts();
   const { incarnation, commit: before } = pending.offset;
   const commit = before + 1;
   pending.moveOffset({
     commit,
     owner: instance,
     owner_epoch: ownerEpoch,
-    record_count: recordCount,
+    record_count: partitionCounts.reduce((sum, count) => sum + count, 0),
     partition_counts: partitionCounts,
     poll_interval_ms: feed.pollIntervalMs,
     drift: drift.first(),

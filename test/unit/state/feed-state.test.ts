@@ -1,8 +1,10 @@
 import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { feedState } from '../../../src/state/feed-state';
 import { type ImageStore, imageStore } from '../../../src/state/image-store';
 import type { KeepOptions } from '../../../src/state/kept-images';
+import type { PendingState } from '../../../src/state/pending-state';
 import { firstSourceOffset } from '../../../src/state/source-offset';
 import type { VendorRecord } from '../../../src/types';
 import { testFeed } from '../../support/feeds';
@@ -27,23 +29,83 @@ async function stateOver(images: ImageStore) {
     ...{ images, groups: new Map(), deadLetters: new Set<string>(), partitionCounts: [0, 0, 0] },
     file: { keep: async (write) => void kept.push(write) },
   });
+  const apply = (pending: PendingState, id: string, isGone = false): void => {
+    const after = isGone ? null : Buffer.from(id);
+    const afterRecord = isGone ? null : recordOf(id);
+    const none = { before: null, beforeRecord: isGone ? recordOf(id) : null, changedFields: [] };
+    pending.apply({ op: isGone ? 'd' : 'c', id, after, afterRecord, ...none });
+  };
   return {
-    ...{ state, kept },
+    ...{ state, kept, apply },
     breakImages() {
       isBroken = true;
     },
     /** As if the batch were committed, or another batch before it. */
     commit(id: string, commit = state.offset.commit + 1, beforeSettling = () => {}): void {
       const pending = state.begin();
-      const after = Buffer.from(id);
-      const none = { before: null, beforeRecord: null, changedFields: [] };
-      pending.apply({ op: 'c', id, after, afterRecord: recordOf(id), ...none });
+      apply(pending, id);
       pending.moveOffset({ commit });
       beforeSettling();
       pending.settle();
     },
   };
 }
+
+describe('a batch with many changes', () => {
+  const MANY = 20_000;
+  const [first, last] = ['n 0', `n ${MANY - 1}`];
+
+  /** A state with one record, and a batch that removes it and brings many others. */
+  async function begin() {
+    const found = await stateOver(imageStore());
+    found.commit('z');
+    const pending = found.state.begin();
+    for (let i = 0; i < MANY; i++) found.apply(pending, `n ${i}`);
+    found.apply(pending, 'z', true);
+    pending.moveOffset({ commit: 2 });
+    return { ...found, pending, above: pending.begin() };
+  }
+
+  it('counts at once for the pages above it, though its images are taken over in slices', async () => {
+    const { state, pending, above } = await begin();
+    const look = () => [
+      ...['z', first, last].map((id) => [above.hasImage(id), above.record(id)?.id]),
+      above.partitionCounts(),
+      above.groups[0]!.newest('A'),
+      [...above.groups[0]!.members('A')].length,
+      above.offset.commit,
+    ];
+    const before = look();
+    let isSettled = false;
+    const settled = pending.settle()!.then(() => {
+      isSettled = true;
+    });
+    let looks = 0;
+    for (; !isSettled; await turn()) {
+      expect(look()).toEqual(before);
+      if (state.offset.commit === 2) continue;
+      above.see(first, 3);
+      above.see(last, 4);
+      looks++;
+    }
+    await settled;
+    expect(looks).toBeGreaterThan(1);
+    expect(look()).toEqual(before);
+    expect([state.seenAt(first), state.seenAt(last), state.recordCount]).toEqual([3, 4, MANY]);
+  });
+
+  it('is not taken over any more once the state is closed, and such a state is not kept', async () => {
+    const { state, pending, kept } = await begin();
+    const settled = pending.settle()!;
+    await state.close({
+      ...{ topic: 'insights.current', schemaId: 1 },
+      end: { topicId: null, offsets: [1, 0, 0], commit: 1 },
+    });
+    const { recordCount } = state;
+    await expect(settled).rejects.toThrow('the state of feed insights is closed');
+    expect([state.recordCount, kept]).toEqual([recordCount, []]);
+  });
+});
 
 describe('at the end', () => {
   const inFile = () => {
