@@ -68,7 +68,8 @@ it('a publisher that stands still does not carry out what was withdrawn, and tak
   const offset = await lastOffset();
   expect(offset).toMatchObject({ paused: true, incarnation: lines[1].facts.incarnation });
   // It gets the next command, so it has read both requests and carried out neither.
-  expect((await done(['resume', 'ipos'])).err).toContain(`:${running.pid} has feed ipos`);
+  const resumed = await done(['resume', 'ipos', '--wait', '2m']);
+  expect(resumed.err).toContain(`:${running.pid} has feed ipos`);
   await stillPolled('ipos');
   expect((await lastOffset()).incarnation).toBe(offset.incarnation);
 });

@@ -62,7 +62,9 @@ export function cliPublisher(log: () => Env): CliPublisher {
   const here = commandLineHere();
   const folder = tempFolder();
   let simulator: Simulator;
+  const started: CliProcess[] = [];
   beforeEach(async () => {
+    started.length = 0;
     simulator = await startSimulator({ records: { insights: 20, analysts: 20, ipos: 60 } });
   });
   afterEach(() => simulator.stop());
@@ -90,8 +92,11 @@ export function cliPublisher(log: () => Env): CliPublisher {
     folder,
     api: () => simulator,
     publishing,
-    start: (args, env = publishing(), under = []) =>
-      cli(args, { cwd: folder(), env: { ...log(), ...env }, under }),
+    start(args, env = publishing(), under = []) {
+      const run = cli(args, { cwd: folder(), env: { ...log(), ...env }, under });
+      started.push(run);
+      return run;
+    },
     async done(args, env = publishing(), under) {
       const run =
         under === undefined
@@ -107,7 +112,12 @@ export function cliPublisher(log: () => Env): CliPublisher {
     },
     async stillPolled(feed, times = 3) {
       const before = pollsOf(feed);
-      await until(() => pollsOf(feed) >= before + times);
+      await until(() => {
+        if (pollsOf(feed) >= before + times) return true;
+        if (started.length > 0 && started.every((one) => one.hasEnded()))
+          throw new Error(`no publisher is left to poll ${feed}:\n${started.at(-1)!.stderr()}`);
+        return false;
+      });
     },
     async isPaused() {
       const before = pollsOf('ipos');

@@ -12,6 +12,7 @@ import { DEADLINE_MS } from './until';
 export interface CommandRun {
   stdout(): string;
   stderr(): string;
+  hasEnded(): boolean;
   /** Resolves with the match as soon as the output matches. @throws with the whole output, at the deadline or the end */
   sees(pattern: RegExp, stream?: 'stdout' | 'stderr', withinMs?: number): Promise<RegExpExecArray>;
   signal(name: 'SIGINT' | 'SIGTERM'): void;
@@ -203,7 +204,10 @@ function start(
 
 type Printed = Readonly<Record<'stdout' | 'stderr', string>>;
 
-function watched(printed: Printed, closed: Promise<unknown>): Pick<CommandRun, 'stdout' | 'stderr' | 'sees'> {
+function watched(
+  printed: Printed,
+  closed: Promise<unknown>,
+): Pick<CommandRun, 'stdout' | 'stderr' | 'hasEnded' | 'sees'> {
   let isClosed = false;
   const onClose = (): void => {
     isClosed = true;
@@ -212,6 +216,7 @@ function watched(printed: Printed, closed: Promise<unknown>): Pick<CommandRun, '
   return {
     stdout: () => printed.stdout,
     stderr: () => printed.stderr,
+    hasEnded: () => isClosed,
     async sees(pattern, stream = 'stdout', withinMs = DEADLINE_MS) {
       const deadline = Date.now() + withinMs;
       for (;;) {
