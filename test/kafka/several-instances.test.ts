@@ -34,6 +34,8 @@ async function two(): Promise<[CliProcess, CliProcess]> {
   await first.sees(/This instance has analysts, ipos/, 'stderr');
   const second = start(['run']);
   await second.sees(/This instance has (analysts|ipos);/, 'stderr');
+  // The topics are there by then.
+  for (const feed of ['ipos', 'analysts'] as const) await stillPolled(feed);
   return [first, second];
 }
 
