@@ -161,7 +161,7 @@ export function changeInGroups(
   const changes = groups.map((group) => {
     const pending = new PendingGroups(group);
     pending.move(before, after, (other) => (other === id ? after : group.recordOf(other)));
-    return pending.changed;
+    return pending.changes;
   });
   for (const [i, group] of groups.entries()) group.detach(changes[i]!);
   change();
@@ -170,7 +170,7 @@ export function changeInGroups(
 
 /** Changes of groups that are not committed yet, over the groups of the layer below. */
 export class PendingGroups implements Groups {
-  private readonly changes = new Map<string, GroupChanges>();
+  readonly changes = new Map<string, GroupChanges>();
   readonly transition: LatestInGroupTransition;
 
   constructor(private readonly base: Groups) {
@@ -212,15 +212,6 @@ export class PendingGroups implements Groups {
       for (const id of joined) if (!own.left.delete(id)) own.joined.add(id);
       own.newest = newest;
     }
-  }
-
-  get changed(): ChangedGroups {
-    return this.changes;
-  }
-
-  /** The layer below has the changes. */
-  clear(): void {
-    this.changes.clear();
   }
 
   private changesOf(group: string): GroupChanges {

@@ -87,7 +87,9 @@ function tableFor(facts: KeptFacts, images: ReadImages['images'], { offset, topi
   const { topic, end, incarnation, commit, ownerEpoch, snapshotSeq, scopeSeq } = facts;
   // Before the registry is asked: a copy of the log may have another one, where the same ids are other schemas, or none.
   if (topic !== topics.current.name || end.topicId !== topicId || incarnation !== offset?.incarnation)
-    throw new RangeError(`they are those of incarnation ${incarnation} in topic ${topic} (${end.topicId})`);
+    throw new RangeError(
+      `they are those of incarnation ${incarnation} in topic ${topic} with the id ${end.topicId}`,
+    );
   // The log has lost records, or is a copy from before.
   if (commit > offset.commit || (commit === offset.commit && ownerEpoch !== offset.owner_epoch))
     throw new RangeError(`they are of commit ${commit}, and the source offset is of commit ${offset.commit}`);

@@ -159,12 +159,12 @@ export function pendingOver(base: PendingBase, decoder: ImageDecoder): PendingSt
     },
     settle() {
       isSettling = true;
-      const changed = groups.map((group) => group.changed);
+      const changed = groups.map(({ changes }) => changes);
       return base.take({ images, seen, deadLetters, groups: changed, offset: moved, growth }, () => {
         images = new Map(); // the old map belongs to the base now
         seen = new Map();
         deadLetters.clear();
-        for (const group of groups) group.clear();
+        for (const group of changed) group.clear();
         growth.fill(0);
         moved = {};
         isSettling = false;

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { readSchema } from '../../src/avro/schemas';
 import { HighwaterError } from '../../src/errors';
 import { reconcile } from '../../src/pipeline/rounds/reconcile';
 import { resetState } from '../../src/pipeline/rounds/reset-state';
@@ -7,6 +8,7 @@ import type { Standby } from '../../src/runtime/standby';
 import type { Simulator } from '../../src/simulator/simulator';
 import { endsWithTest } from '../support/ends';
 import { testFeed } from '../support/feeds';
+import { schemaFiles, without } from '../support/schema-versions';
 import { quietLogger } from '../support/source';
 import type { TestPublisher } from '../support/test-publisher';
 import { until } from '../support/until';
@@ -201,6 +203,33 @@ it('says once that no copy can be kept, goes on with what it has, and says when 
   expect(logger.warnings).toStrictEqual(['The copy of feed ipos does not follow the log: no broker answers']);
   expect(begun).toBeLessThanOrEqual(3);
   await takeOver(standby);
+});
+
+it('a copy that was kept is not read again because the registry was away', async () => {
+  await begin();
+  const files = schemaFiles();
+  endsWithTest(files.remove);
+  const older = testFeed('ipos', { schema: files.add(without(readSchema('ipo.avsc'), ['notes'])) });
+  await publisher.restart({ feed: older });
+  await poll();
+  const first = standBy();
+  await isCurrent();
+  await first.end();
+  await publisher.restart({ feed: testFeed('ipos') });
+  told.length = 0;
+  let isAway = true;
+  const { registry } = publisher.log;
+  const schemaById: typeof registry.schemaById = async (id) => {
+    if (isAway) throw new HighwaterError('REGISTRY_UNREACHABLE', 'the registry is away');
+    return registry.schemaById(id);
+  };
+  const second = standBy({ registry: { ...registry, schemaById } });
+  await until(() => logger.warnings.length > 0);
+  isAway = false;
+  await isCurrent();
+  expect(told).toEqual([expect.stringContaining('is here and follows the log')]);
+  expect(logger.warnings).toEqual(['The copy of feed ipos does not follow the log: the registry is away']);
+  await takeOver(second);
 });
 
 it('says once that no file can be made, and makes the copy when it can', async () => {

@@ -95,7 +95,7 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
       tooLarge.push(...changes.tooLarge);
       const { events } = changes.news(null);
       for (const { change } of events) ids.add(change.id);
-      pending.settle();
+      expect(pending.settle()).toBeUndefined(); // with more changes it would not be done yet
       return [...events];
     },
     async restart() {

@@ -110,7 +110,7 @@ describe('groups', () => {
             expectGroups(batch, rows);
           }
           if (!isCommitted) continue;
-          batch.settle();
+          await batch.settle();
           committed = rows;
           expectGroups(state.begin(), committed);
         }
