@@ -150,13 +150,8 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal): Pr
     if (found === null) return null;
     try {
       const file = { ...found.file, onWriteError };
-      const kept = await readKept(
-        { ...found, file },
-        { ...reading, feed, topics: deps.topics, topicId, offset },
-      );
-      if (kept.end.offsets.length === ends.size) return kept;
-      kept.images.close();
-      throw new RangeError('the topic has more partitions by now');
+      const expected = { ...reading, feed, topics: deps.topics, topicId, offset };
+      return await readKept({ ...found, file }, expected);
     } catch (error) {
       if (leavesImagesWhole(error)) throw error;
       const { message } = error as Error;

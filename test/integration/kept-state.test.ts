@@ -60,7 +60,11 @@ const own = (log: LocalLog, stateDir: string | null, deps: Partial<OwnedFeedDeps
     signal,
   );
 
-const pollOnce = ({ deps }: OwnedFeed) => poll(deps, pollRound(deps, true), signal);
+/** Each page is a batch of its own, so that the number of batches does not depend on how soon the next page comes. */
+const pollOnce = ({ deps }: OwnedFeed) => {
+  const between = () => Promise.resolve();
+  return poll(deps, { ...pollRound(deps, true), between }, signal);
+};
 
 function images({ deps: { state } }: OwnedFeed) {
   const all = Array.from(state.records.numbers(), (number) => [
