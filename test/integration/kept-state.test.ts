@@ -9,6 +9,7 @@ import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
 import { feedTopics } from '../../src/log/topics';
 import { poll } from '../../src/pipeline/poll';
 import { pollRound } from '../../src/pipeline/round';
+import { movePosition } from '../../src/pipeline/transaction/transact';
 import { acquireFeed, type OwnedFeed, type OwnedFeedDeps } from '../../src/runtime/owned-feed';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import type { ClosableSource } from '../../src/source/client';
@@ -60,11 +61,12 @@ const own = (log: LocalLog, stateDir: string | null, deps: Partial<OwnedFeedDeps
     signal,
   );
 
-/** Each page is a batch of its own, so that the number of batches does not depend on how soon the next page comes. */
-const pollOnce = ({ deps }: OwnedFeed) => {
-  const between = () => Promise.resolve();
-  return poll(deps, { ...pollRound(deps, true), between }, signal);
-};
+const pollOnce = ({ deps }: OwnedFeed) => poll(deps, pollRound(deps, true), signal);
+
+/** Batches without news, up to this number: how many batches a poll takes depends on time. */
+async function commitUpTo(number: number, { deps }: OwnedFeed): Promise<void> {
+  while (deps.state.offset.commit < number) await movePosition(deps, {});
+}
 
 function images({ deps: { state } }: OwnedFeed) {
   const all = Array.from(state.records.numbers(), (number) => [
@@ -189,6 +191,7 @@ it('images are not used with an older copy of the log that has gone on to as man
   const lost = await own(log, 'state');
   rename(3, 'lost with the log');
   await pollOnce(lost);
+  await commitUpTo(10, lost);
   await lost.close();
   await log.commitLog.close();
 
@@ -198,6 +201,7 @@ it('images are not used with an older copy of the log that has gone on to as man
   const next = await own(log, 'other');
   rename(3, 'as many batches later');
   await pollOnce(next);
+  await commitUpTo(10, next);
   expect(next.deps.state.offset.commit).toBe(lost.deps.state.offset.commit);
   await next.close();
 
