@@ -179,6 +179,23 @@ it('the end of a topic always comes with the number of its last batch', async ()
   await owned.close();
 });
 
+it('a page is reported when all of its images have been taken over, however long that takes', async () => {
+  const row = api.stores.ipos.get(ids[0]!)!;
+  for (let i = 0; i < 200; i++) api.stores.ipos.upsert({ ...row, id: `another-${i}` } as never);
+  // Each look at the clock finds that other work should have its turn.
+  let now = performance.now();
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => (now += 20));
+  endsWithTest(() => clock.mockRestore());
+  const reported: (readonly [committed: number, takenOver: number])[] = [];
+  const owned = await own(open(), null, {
+    onPage: ({ state }) => reported.push([state.offset.record_count, [...state.records.numbers()].length]),
+  });
+  await pollOnce(owned);
+  expect(reported.at(-1)).toEqual([220, 220]);
+  expect(reported.map(([, takenOver]) => takenOver)).toEqual(reported.map(([committed]) => committed));
+  await owned.close();
+});
+
 it('images are not used with an older copy of the log that has gone on to as many batches', async () => {
   let log = open();
   const first = await own(log, 'other');
