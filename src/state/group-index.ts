@@ -1,5 +1,6 @@
 import { valueAt } from '../avro/path';
 import type { FeedDefinition, LatestInGroupTransition } from '../feeds/definition';
+import { joinedId } from '../feeds/row-keys';
 import type { VendorRecord } from '../types';
 import { Column } from './column';
 import { HashIndex, hashOf } from './hash-index';
@@ -262,10 +263,13 @@ export function keyOfGroups(transition: LatestInGroupTransition): string {
   return JSON.stringify(transition);
 }
 
-/** `AAPL|57f8…`; null if a part is missing, since the record then belongs to no group. */
+/** `AAPL|57f8…`, joined as an id of several parts; null if a part is missing, since the record then belongs to no group. */
 export function groupOf(transition: LatestInGroupTransition, record: VendorRecord | null): string | null {
-  const parts = transition.group.map((path) => valueAt(record?.values ?? null, path));
-  return parts.every((part) => part !== null && part !== '') ? parts.join('|') : null;
+  const parts = transition.group.map((path) => {
+    const part = valueAt(record?.values ?? null, path);
+    return part === null || part === '' ? null : String(part);
+  });
+  return joinedId(parts);
 }
 
 /** Positive when a is newer than b. A missing value is older than any other; ids break ties. */

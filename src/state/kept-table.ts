@@ -6,7 +6,7 @@ import type { HashIndex } from './hash-index';
 import type { StoreFacts } from './image-store';
 
 /** Raise it with each change of hashes, flags, entries, groups and their ranks: a table of another form is not used. */
-const FORM = 1;
+const FORM = 2;
 
 /** What a table says of the state that it holds. */
 export interface KeptFacts {

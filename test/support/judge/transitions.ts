@@ -159,7 +159,8 @@ function expectRatings(events: readonly ChangeEvent[]): Expected[] {
 function groupOf(image: Image | null): string | null {
   const symbol = (image?.security as Image | null | undefined)?.symbol;
   const firm = image?.firm_id;
-  return symbol && firm ? `${String(symbol)}|${String(firm)}` : null;
+  if (!symbol || !firm) return null;
+  return [symbol, firm].map((part) => String(part).replaceAll(/[\\|]/g, '\\$&')).join('|');
 }
 
 function isNewer(a: Image, b: Image): boolean {

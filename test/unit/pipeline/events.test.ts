@@ -341,6 +341,15 @@ describe('RatingChanged', () => {
     );
   });
 
+  it('keeps groups apart whose parts are the same text when they are joined', () => {
+    const partsOf = (symbol: string, firm: string) => ({ security: { symbol }, firm_id: firm });
+    const first = insights.page([call('a', '2026-01-05', { ...partsOf('A|B', 'C'), pt: '5.00' })]);
+    expect(first[0]!.transitions[0]!.key).toBe('A\\|B|C');
+    const second = insights.page([call('b', '2026-01-06', { ...partsOf('A', 'B|C'), pt: '6.00' })]);
+    expect(second[0]!.transitions[0]!.key).toBe('A|B\\|C');
+    expect(transitions(second)).toMatchObject([{ id: 'b', previous_pt: null, pt: '6.00' }]);
+  });
+
   it('breaks ties by updated, then by id', () => {
     insights.page([call('m', '2026-01-05', { pt: '1.00' })]);
     expect(transitions(insights.page([call('l', '2026-01-05', { pt: '2.00' })]))).toStrictEqual([]);
