@@ -136,7 +136,7 @@ export interface ScanProgress {
   readonly isPending?: boolean;
   /** Everything that the server showed has been read, as far as the scan can tell. */
   readonly settled: boolean;
-  /** Rows came again on other pages in each walk, so others may be on no page, as often as it is read. */
+  /** Other rows may be on no page, as often as it is read: rows came again on other pages in each walk, or the answers say so. */
   readonly repeats?: boolean;
   readonly paging: Paging;
 }

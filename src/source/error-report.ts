@@ -34,6 +34,23 @@ export function saysFailure(answer: Members): boolean {
   return Object.entries(answer).some(([name, value]) => VERDICTS.has(plainName(name)) && isFalse(value));
 }
 
+/** Members by which search servers say that rows may be missing from an answer. */
+const PARTIAL = new Set([
+  ...['incomplete', 'isincomplete', 'incompleteresults', 'incompletesearch'],
+  ...['partial', 'ispartial', 'partialresults', 'timedout', 'terminatedearly'],
+]);
+/** Where a search server counts its parts. */
+const SHARDS = ['_shards.failed', '_clusters.failed', '_clusters.skipped'];
+
+/** The path of the member by which an answer says that it has left out rows; null: it does not say so. */
+export function partialBy(answer: Members): string | null {
+  const found = Object.entries(answer).find(
+    ([name, value]) => PARTIAL.has(plainName(name)) && value === true,
+  );
+  const isSome = (path: string) => Number(valueAtPath(answer, path) ?? 0) > 0;
+  return found?.[0] ?? SHARDS.find(isSome) ?? null;
+}
+
 /**
  * Whether an answer without rows reports an error beside them. A message by itself is none: it may say that there are no records.
  * Beside rows, such a report may be a warning, so it is not looked for there.

@@ -63,11 +63,12 @@ export function nextPage(
 function counted(answer: unknown, { hasMore, total }: CountedPaging<'page' | 'offset'>): NextPage {
   const all = total === undefined ? null : valueAtPath(answer, total);
   // Some APIs write it as text.
+  const more = hasMore === undefined ? undefined : valueAtPath(answer, hasMore);
   const count = typeof all === 'number' || (typeof all === 'string' && /^\d+$/.test(all)) ? Number(all) : -1;
   return {
     kind: 'next',
     next: null,
-    ...(hasMore !== undefined && { isLast: valueAtPath(answer, hasMore) === false }),
+    ...(typeof more === 'boolean' && { isLast: !more }),
     ...(total !== undefined && { total: Number.isSafeInteger(count) && count >= 0 ? count : null }),
   };
 }

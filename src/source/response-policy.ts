@@ -16,7 +16,7 @@ import { aroundByte } from './around-byte';
 import { type AskedPause, askedPause } from './asked-pause';
 import type { Body } from './body';
 import { brokenUtf8, inUtf8 } from './charset';
-import { graphqlCode, reportsError, saysFailure, vendorMessage } from './error-report';
+import { graphqlCode, partialBy, reportsError, saysFailure, vendorMessage } from './error-report';
 import { type Following, isNextInBody, type NextPageContext, nextPage } from './next-page';
 import { failure, type RowReader, type SourceFailure, type SourcePage } from './source';
 
@@ -27,7 +27,7 @@ export interface RawResponse {
   readonly body: Body;
 }
 
-export interface ReadRows extends Following, Pick<SourcePage, 'rows' | 'omitted' | 'isVague'> {
+export interface ReadRows extends Following, Pick<SourcePage, 'rows' | 'omitted' | 'isVague' | 'partialBy'> {
   readonly kind: 'page';
 }
 
@@ -321,5 +321,10 @@ function page(
   const next = nextPage(rows, answer, headers.link, context);
   if (next.kind === 'failure') return next;
   const kept = context.omit.length === 0 ? { rows } : withoutMembers(rows, context.omit);
-  return { ...next, kind: 'page', ...kept, ...(rows === noList && { isVague: true }) };
+  const partial = isObject(answer) ? partialBy(answer) : null;
+  return {
+    ...{ ...next, kind: 'page', ...kept },
+    ...(rows === noList && { isVague: true }),
+    ...(partial !== null && { partialBy: partial }),
+  };
 }

@@ -71,10 +71,12 @@ export interface SourcePage {
   readonly omitted?: ReadonlySet<string>;
   /** The cursor or the address of the next page, from the answer; null: none. */
   readonly next: string | null;
-  /** The answer says, at `paging.hasMore` of a counted style, that no page follows. Absent or false: it does not say so. */
+  /** What the answer says at `paging.hasMore` of a counted style: true: no page follows; false: one does. Absent: nothing. */
   readonly isLast?: boolean;
   /** The number of all rows of the query, from `paging.total`; null or absent: the answer has none. */
   readonly total?: number | null;
+  /** The answer says that it has left out rows, at the member with this path. */
+  readonly partialBy?: string;
   /** The answer holds no list of rows, such as `{}`, and was taken for an empty one. */
   readonly isVague?: boolean;
   /** The answer's `Date` header in ms; null if absent or unreadable. */

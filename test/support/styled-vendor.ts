@@ -46,6 +46,12 @@ export interface VendorShape {
   readonly ties: 'stable' | 'by page';
   /** What the filter shows: see `filters`. */
   readonly since: keyof typeof filters;
+  /** What answers of numbered pages say of the pages behind them. A capped total counts to 20 at most. */
+  readonly says: 'nothing' | 'more' | 'total' | 'capped total';
+  /** Rows with an id that begins with `hidden` are left out of each page, after it was cut. */
+  readonly hides: boolean;
+  /** Numbered positions from here on are empty, whatever is there, and their answers say what that of the first page says. */
+  readonly depth: number;
   /** An answer holds only rows of so many seconds from the second that is asked for; Infinity: all. The feed declares it. */
   readonly range: number;
 }
@@ -80,6 +86,9 @@ export const plainShape: VendorShape = {
   pastEnd: 'empty',
   ties: 'stable',
   since: 'from',
+  says: 'nothing',
+  hides: false,
+  depth: Number.POSITIVE_INFINITY,
   range: Number.POSITIVE_INFINITY,
 };
 
@@ -109,6 +118,9 @@ export const anyShape = {
   dated: fc.constantFrom(true, true, true, false),
   ties: fc.constantFrom('stable', 'by page'),
   since: fc.constantFrom('from', 'from', 'after', 'minute', 'hours', 'earlier'),
+  says: fc.constant('nothing'),
+  hides: fc.constant(false),
+  depth: fc.constant(Number.POSITIVE_INFINITY),
   range: fc.constant(Number.POSITIVE_INFINITY),
 } satisfies { readonly [Member in keyof VendorShape]: fc.Arbitrary<VendorShape[Member]> };
 
@@ -137,10 +149,7 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
   const named: string[] = [];
   const created = new Map<string, number>();
 
-  function answer(request: PageRequest): {
-    readonly rows: readonly VendorRow[];
-    readonly next: string | null;
-  } {
+  function answer(request: PageRequest): Pick<SourcePage, 'rows' | 'next' | 'isLast' | 'total'> {
     const { pageOffset, pageSize } = request;
     const size = Math.min(shape.cap, shape.sized ? pageSize : Number.POSITIVE_INFINITY);
     for (const { id, updated } of vendor.rows.values()) if (!created.has(id)) created.set(id, updated);
@@ -158,7 +167,15 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
       .sort((a, b) => compare(a.key, b.key));
     const turned = shape.ties === 'stable' ? all : withTurnedTies(all);
     const slice = (from: number, to: number) =>
-      (Math.floor(from / size) % 2 === 1 ? turned : all).slice(from, to).map(({ row }) => row);
+      (Math.floor(from / size) % 2 === 1 ? turned : all)
+        .slice(from, to)
+        .map(({ row }) => row)
+        .filter(({ id }) => !(shape.hides && id.startsWith('hidden')));
+    const said = (from: number): Pick<SourcePage, 'isLast' | 'total'> => {
+      if (shape.says === 'nothing') return {};
+      if (shape.says === 'more') return { isLast: from + size >= all.length };
+      return { total: shape.says === 'total' ? all.length : Math.min(all.length, 20) };
+    };
     if (shape.style === 'none')
       return { rows: slice(0, shape.isCut ? size : Number.POSITIVE_INFINITY), next: null };
     if (shape.style === 'page' || shape.style === 'offset') {
@@ -166,11 +183,13 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
       const least = shape.first === 'one, zero is the same' ? 0 : -1;
       const from = shape.style === 'page' ? Math.min(Math.max(page, least) * size, 1e9) || 0 : page;
       if (from < 0) return shape.first === 'one, zero is empty' ? { rows: [], next: null } : refuse();
-      if (from === 0 || from < all.length) return { rows: slice(from, from + size), next: null };
+      if (from >= shape.depth && from < all.length) return { rows: [], next: null, ...said(0) };
+      if (from === 0 || from < all.length)
+        return { rows: slice(from, from + size), next: null, ...said(from) };
       const last = Math.floor((all.length - 1) / size) * size;
       switch (shape.pastEnd) {
         case 'empty':
-          return { rows: [], next: null };
+          return { rows: [], next: null, ...said(from) };
         case 'not found':
           return refuse('SOURCE_NOT_FOUND');
         case 'refused':
@@ -187,7 +206,7 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
       continuation === undefined
         ? { after: null, page: 0, blanks: shape.beginsBlank ? shape.blanks : 0 }
         : JSON.parse(continuation);
-    if (place.blanks > 0) return { rows: [], next: said({ ...place, blanks: place.blanks - 1 }) };
+    if (place.blanks > 0) return { rows: [], next: nameOf({ ...place, blanks: place.blanks - 1 }) };
     const isNumbered = shape.linksNumbers;
     const behind = all.findIndex(({ key }) => place.after === null || compare(key, place.after) > 0);
     const from = isNumbered ? place.page * size : behind === -1 ? all.length : behind;
@@ -198,10 +217,10 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
     if (isLast && shape.endsOnItself) return { rows, next: continuation ?? null };
     if (isLast && !shape.endless) return { rows, next: null };
     const after = all[Math.min(from + size, all.length) - 1]!.key;
-    return { rows, next: said({ after, page: place.page + 1, blanks: shape.blanks }) };
+    return { rows, next: nameOf({ after, page: place.page + 1, blanks: shape.blanks }) };
   }
 
-  function said(place: Place): string {
+  function nameOf(place: Place): string {
     const next = vendor.named(JSON.stringify(place), named);
     named.push(next);
     return next;
@@ -236,15 +255,15 @@ export function refuseCursor(
 
 /** Errors by which a scan may end in front of such a vendor, instead of reading all its rows. */
 export function namedErrors(shape: VendorShape): readonly string[] {
-  const { style, sized, isCut, endsOnItself, overlaps, pastEnd, ties } = shape;
+  const { style, sized, isCut, endsOnItself, overlaps, pastEnd, ties, hides } = shape;
   if (style === 'none') return sized || isCut ? ['SCAN_BEYOND_REACH'] : [];
   // A last page whose rows were all on the page before looks like a place that is ignored.
   if (style === 'cursor' || style === 'link')
     return endsOnItself && (overlaps || ties === 'by page') ? ['SCAN_CURSOR_REPEATED'] : [];
   // A refusal behind a full page may be a limit of paging.
   if (pastEnd === 'refused') return ['SOURCE_REQUEST_REFUSED'];
-  // If each number shows the same page, the numbers may be ignored.
-  return pastEnd.endsWith('page') ? ['SCAN_PAGING_IGNORED'] : [];
+  // If each number shows the same page, the numbers may be ignored. So do positions in front of a few rows among hidden ones.
+  return hides || pastEnd.endsWith('page') ? ['SCAN_PAGING_IGNORED'] : [];
 }
 
 /** A feed declared as the vendor pages. */

@@ -3,7 +3,7 @@ import type { Feed } from '../../feeds/feed';
 import type { Logger } from '../../logging/logger';
 import type { ScanPage } from '../../types';
 import type { FetchedPage } from './pages/page-facts';
-import type { PageReader } from './pages/page-reader';
+import type { HiddenRows, PageReader } from './pages/page-reader';
 import { MOST_RESTARTS, MOST_WALKS } from './pages/page-walk';
 import type { WalkEnd } from './pages/window';
 
@@ -15,25 +15,38 @@ export class ScanPosition {
   private repeats = false;
   /** Why a second could not be read. The scan goes on behind it, fails with this at its end, and does not move the mark past it. */
   blockedBy: HighwaterError | null = null;
+  private hasWarnedOfHidden = false;
 
   constructor(
     readonly feed: Feed,
     readonly reader: PageReader,
     private readonly logger: Logger,
     private readonly duringSnapshot: boolean,
-    public highWaterMark: number,
+    private mark: number,
     public shownBelow: number,
   ) {}
 
+  get highWaterMark(): number {
+    return this.mark;
+  }
+
+  /** Does not move on from an answer that has left out rows: they may be from any second. */
+  set highWaterMark(second: number) {
+    this.mark = this.reader.hidden?.by === 'partial' ? Math.min(this.mark, second) : second;
+  }
+
   page(page: FetchedPage, complete = false): ScanPage {
     const { highWaterMark, shownBelow, duringSnapshot, settled, repeats, reader } = this;
+    const { hidden } = reader;
+    if (hidden !== null) this.warnOfHidden(hidden);
+    const isPartial = hidden?.by === 'partial';
     const progress = {
       highWaterMark,
       shownBelow,
       duringSnapshot,
-      complete: complete && this.blockedBy === null,
-      settled,
-      repeats,
+      complete: complete && this.blockedBy === null && !(isPartial && duringSnapshot),
+      settled: settled && hidden === null,
+      repeats: repeats || hidden !== null,
       paging: reader.learned(),
     };
     const { rows, observedAtMs, isVague, reread } = page;
@@ -60,6 +73,16 @@ export class ScanPosition {
     this.logger.warn(`Feed ${feed}: the filter ${parameters.updatedSince} ${what}`, { feed });
   };
 
+  private warnOfHidden(hidden: HiddenRows): void {
+    if (this.hasWarnedOfHidden) return;
+    this.hasWarnedOfHidden = true;
+    const { name: feed } = this.feed;
+    this.logger.warn(
+      `Feed ${feed}: ${saidOfHidden(hidden)} The feed does not count as read, and nothing of it is deleted.`,
+      { feed },
+    );
+  }
+
   /** Rows from a second on may be missing. Warns of it, and from then on the scan does not count as settled. */
   async giveUpOn(from: number, end: WalkEnd): Promise<void> {
     const { name: feed } = this.feed;
@@ -75,5 +98,19 @@ export class ScanPosition {
     this.logger.warn(`Feed ${feed}: the rows from ${from} on ${what}`, { feed });
     // The paging may have been learned wrongly while rows moved. Then each page holds one record too many or too few.
     await this.reader.learnPaging();
+  }
+}
+
+function saidOfHidden(hidden: HiddenRows): string {
+  const remedy =
+    'They may be behind a limit of paging, or not shown to this token. Ask for fewer rows at once (parameters.updatedSince, or the ' +
+    'query of the feed), or leave out';
+  switch (hidden.by) {
+    case 'partial':
+      return `the API says by "${hidden.member}" that an answer lacks rows, so the next poll asks for them again.`;
+    case 'more':
+      return `the API says that more rows follow, and the next page has none. ${remedy} paging.hasMore.`;
+    case 'total':
+      return `the API counts ${hidden.total} rows, and shows ${hidden.shown}. ${remedy} paging.total.`;
   }
 }

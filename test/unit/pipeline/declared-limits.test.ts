@@ -74,10 +74,11 @@ describe('an API that answers some days behind the time that is asked for', () =
 });
 
 describe.each([
-  ['a flag', (rows: readonly VendorRow[], end: number) => ({ isLast: end >= rows.length })],
-  ['a total', (rows: readonly VendorRow[]) => ({ total: rows.length })],
-] as const)('positions past the end that begin again, with %s', (_, said) => {
-  it('are not asked for', async () => {
+  ['a flag', 200, (rows: readonly VendorRow[], end: number) => ({ isLast: end >= rows.length })],
+  // A total may be cut at a full page.
+  ['a total', 250, (rows: readonly VendorRow[]) => ({ total: rows.length })],
+] as const)('positions past the end that begin again, with %s', (_, greatest, said) => {
+  it('are asked for only behind a full page that a total ends with', async () => {
     const rows = Array.from({ length: 250 }, (_row, i) => row(`r${i}`, NOW - 9_000 + i));
     const parameters = { page: 'offset', pageSize: 'limit', updatedSince: null };
     const { asked, known } = await start(
@@ -89,7 +90,9 @@ describe.each([
       { parameters },
     );
     await publisher.poll();
-    expect([known(), Math.max(...asked.map(({ pageOffset }) => pageOffset))]).toEqual([250, 200]);
+    expect([known(), Math.max(...asked.map(({ pageOffset }) => pageOffset))]).toEqual([250, greatest]);
+    expect(publisher.logger.warnings).toEqual([]);
+    expect(publisher.owned().deps.state.offset.last_complete_scan_ms).not.toBeNull();
     expect(asked.length).toBeLessThan(30);
   });
 });
@@ -120,4 +123,61 @@ it('later rows do not wait for a second that paging does not reach to its end, a
   expect(Math.max(...asked.map(({ pageOffset }) => pageOffset))).toBeLessThan(100);
   expect(state.offset).toMatchObject({ snapshot: 'running', last_complete_scan_ms: null });
   expect(state.offset.high_water_mark).toBeLessThanOrEqual(NOW - 500);
+});
+
+describe('rows that the API has and does not show', () => {
+  const rows = Array.from({ length: 120 }, (_, i) => row(`r${String(i).padStart(3, '0')}`, NOW - 9_000 + i));
+  const parameters = { page: 'offset', pageSize: 'limit', updatedSince: null };
+  type Said = (all: readonly VendorRow[], request: PageRequest) => Partial<SourcePage>;
+  const ended = () => {
+    const { snapshot, last_complete_scan_ms, high_water_mark } = publisher.owned().deps.state.offset;
+    return { snapshot, isComplete: last_complete_scan_ms !== null, high_water_mark };
+  };
+
+  it.each<[string, Said]>([
+    ['a flag says that more rows follow', () => ({ isLast: false })],
+    ['a total counts more rows', (all) => ({ total: all.length })],
+  ])('are said, and nothing is deleted, if a limit of paging ends the pages and %s', async (_, said) => {
+    const shown = (request: PageRequest) => (request.pageOffset >= 50 ? [] : part(rows, request));
+    const { known } = await start(rows, (all, one) => ({ rows: shown(one), ...said(all, one) }), {
+      parameters,
+    });
+    const { complete } = await publisher.poll();
+    expect([known(), complete, ended().isComplete]).toEqual([50, false, false]);
+    expect(publisher.logger.warnings.join()).toContain('nothing of it is deleted');
+  });
+
+  it('are read if the total counts no further than to a full page', async () => {
+    const { known } = await start(rows, (all, one) => ({ rows: part(all, one), total: 50 }), { parameters });
+    const { complete } = await publisher.poll();
+    expect([known(), complete, ended().isComplete]).toEqual([120, true, true]);
+    expect(publisher.logger.warnings).toEqual([]);
+  });
+
+  it('are asked for again, and nothing is deleted, while answers say that they lack rows', async () => {
+    let isPartial = true;
+    const show: Said = (all, one) => {
+      const page = part(all, one);
+      return isPartial ? { rows: page.slice(1), partialBy: 'timed_out' } : { rows: page };
+    };
+    const { known } = await start(rows, show, {});
+    const { complete } = await publisher.poll();
+    expect([complete, ended()]).toEqual([
+      false,
+      { snapshot: 'running', isComplete: false, high_water_mark: 0 },
+    ]);
+    expect(publisher.logger.warnings.join()).toContain('says by "timed_out" that an answer lacks rows');
+    isPartial = false;
+    await publisher.poll();
+    expect([known(), ended()]).toEqual([
+      120,
+      { snapshot: 'complete', isComplete: true, high_water_mark: NOW - 8_881 },
+    ]);
+    isPartial = true;
+    rows.push(row('late', NOW - 8_000), row('later', NOW - 7_000));
+    await publisher.poll();
+    isPartial = false;
+    await publisher.poll();
+    expect(known()).toBe(122);
+  });
 });

@@ -24,6 +24,7 @@ function answer({ rows = [['x', 500]], server = 1000, own = server, atMs = 0 }: 
     next: null,
     isLast: false,
     total: null,
+    partialBy: null,
     isVague: false,
     serverSecond: server,
     ownSecond: own,

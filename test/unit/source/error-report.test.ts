@@ -1,4 +1,4 @@
-import { reportsError, saysFailure } from '../../../src/source/error-report';
+import { partialBy, reportsError, saysFailure } from '../../../src/source/error-report';
 
 const isError = (answer: string, key = 'data') => {
   const value = JSON.parse(answer) as Record<string, unknown>;
@@ -92,4 +92,15 @@ it('beside rows, a verdict and a list of errors count, and all else may be a war
   expect(saysFailure(rows('"error":"slow"'))).toBe(false);
   expect(saysFailure(rows('"status":"error"'))).toBe(false);
   expect(saysFailure(rows('"succeeded":0'))).toBe(false);
+});
+
+it.each([
+  ['{"incomplete_results":true,"items":[]}', 'incomplete_results'],
+  ['{"incompleteSearch":true}', 'incompleteSearch'],
+  ['{"timed_out":true,"_shards":{"failed":1}}', 'timed_out'],
+  ['{"timed_out":false,"_shards":{"total":3,"failed":1}}', '_shards.failed'],
+  ['{"incomplete_results":false,"timed_out":false,"_shards":{"failed":0}}', null],
+  ['{"partial":"yes","incomplete":1,"items":[{"partial":true}]}', null],
+])('%s lacks rows by %p', (text, member) => {
+  expect(partialBy(JSON.parse(text))).toBe(member);
 });

@@ -86,9 +86,10 @@ export interface FetchedPage {
   readonly facts: PageFacts;
   /** How the answer says that the next page is asked for; null: there is none, or pages are asked for by number. */
   readonly next: string | null;
-  /** The answer says that no page is behind it, or how many rows there are. */
-  readonly isLast: boolean;
+  /** As in `SourcePage`; null: the answer does not say so. */
+  readonly isLast: boolean | null;
   readonly total: number | null;
+  readonly partialBy: string | null;
   /** As in `ScanPage`. */
   readonly isVague: boolean;
   /** The server's clock when it answered; the own clock where the answer has no date. Unix seconds. */
@@ -109,8 +110,9 @@ export function fetchedPage(page: SourcePage, keys: RowKeys, ask: () => Promise<
     rows: page.rows,
     facts: pageFacts(page.rows, keys),
     next: page.next,
-    isLast: page.isLast ?? false,
+    isLast: page.isLast ?? null,
     total: page.total ?? null,
+    partialBy: page.partialBy ?? null,
     isVague: page.isVague ?? false,
     serverSecond,
     ownSecond,
@@ -129,5 +131,6 @@ const noRows = pageFacts([], rowKeys(usualShape));
 
 /** The empty page behind the last page, for a last page that says so itself. */
 export function pageBehind(last: FetchedPage): FetchedPage {
-  return { ...last, rows: [], facts: noRows, next: null, reread: async () => [] };
+  const end = { next: null, isLast: true, total: null };
+  return { ...last, ...end, rows: [], facts: noRows, reread: async () => [] };
 }

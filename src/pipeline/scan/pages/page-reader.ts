@@ -2,9 +2,9 @@ import { type ErrorCode, HighwaterError } from '../../../errors';
 import type { Feed } from '../../../feeds/feed';
 import { type RowKeys, rowKeys } from '../../../feeds/row-keys';
 import type { PageRequest, Source } from '../../../source/source';
-import type { Paging } from '../../../types';
+import { type Paging, WHOLE_FEED } from '../../../types';
 import { ContinuedPages } from './continued-pages';
-import { type FetchedPage, fetchedPage, type PageFacts, pageBehind } from './page-facts';
+import { type FetchedPage, fetchedPage, haveSameKeys, type PageFacts, pageBehind } from './page-facts';
 import {
   declaredPaging,
   firstNumber,
@@ -30,11 +30,20 @@ export class PageReader {
   /** No row of the feed has come yet. */
   private readonly isNew: boolean;
   /** The page that an answer has called the last one. */
-  private end:
-    | (Pick<Numbered, 'n' | 'pageSize'> & { readonly from: number; readonly page: FetchedPage })
-    | null = null;
+  private end: ReadPage | null = null;
+  /** The latest page, if it is full, and its total counts no rows behind it. */
+  private counted: ReadPage | null = null;
+  /** The latest first page. */
+  private first: PageFacts | null = null;
   /** Anchor → the last page by number that had rows. */
   private readonly last = new Map<number, Numbered>();
+  /** Why there may be rows that the answers have not shown; null: nothing says so. */
+  hidden: HiddenRows | null = null;
+  /** Rows that an answer by the filter counts and does not show, if its total is of the rows that were asked for. */
+  private uncounted: HiddenRows | null = null;
+  /** The total of the latest first page. */
+  private latestTotal: { readonly from: number; readonly total: number } | null = null;
+  private isTotalFiltered = false;
   /** Above it, a body was too large. */
   private mostRows = Number.POSITIVE_INFINITY;
 
@@ -189,10 +198,62 @@ export class PageReader {
     const page = await (n === 0
       ? this.fetchFirst(from)
       : this.fetchBehind(from, n, pageOffset(this.known, n, before)));
+    if (n === 0) this.noteFirst(from, page);
+    if (page?.facts.length === 0) this.noteAnnounced(from, before, page);
     if (page === null || page.facts.length === 0) return page;
-    const isLast = page.isLast || (page.total !== null && before + page.facts.length >= page.total);
-    this.end = isLast ? { from, n, pageSize: this.known.pageSize, page } : null;
+    const { total, facts } = page;
+    const isCounted = total !== null && before + facts.length >= total;
+    const read = { from, n, pageSize: this.known.pageSize, page };
+    // Some APIs count no further than so many rows. Then the pages behind them have others.
+    const isFull = facts.length >= this.fullLength;
+    if (this.beginsAgain(read)) {
+      this.end = this.counted;
+      return pageBehind(this.counted!.page);
+    }
+    const isLast = page.isLast ?? (isCounted && !isFull);
+    this.end = isLast ? read : null;
+    this.counted = isCounted && isFull ? read : null;
     return { ...page, isLast };
+  }
+
+  /** Whether a page behind all rows that the total counts shows the first page again, or the page before it. */
+  private beginsAgain({ from, n, page }: ReadPage): boolean {
+    const { counted, first } = this;
+    if (counted === null || counted.from !== from || counted.n !== n - 1) return false;
+    return [counted.page.facts, first].some((known) => known !== null && haveSameKeys(page.facts, known));
+  }
+
+  /** How long pages get, as far as is known. */
+  private get fullLength(): number {
+    const { pageSize, longestPage } = this.known;
+    return Math.min(pageSize, longestPage || pageSize);
+  }
+
+  /**
+   * Whether an empty page, or the answers before it, announce more rows: they may be behind a limit of paging, or the API leaves them out
+   * after it has cut the pages. A few may be counted and not shown.
+   */
+  private noteAnnounced(from: number, shown: number, { isLast, total }: FetchedPage): void {
+    if (isLast === false) this.hidden ??= { by: 'more' };
+    if (isLast !== null || total === null || total <= shown) return;
+    const last = this.last.get(from)?.length ?? 0;
+    if (shown > 0 && last < this.fullLength && total - shown < this.fullLength) return;
+    this.uncounted ??= { by: 'total', total, shown };
+    const hasFilter = this.feed.parameters.updatedSince !== null && this.known.lag < WHOLE_FEED;
+    if (!hasFilter || this.least(from) === 0 || this.isTotalFiltered) this.hidden ??= this.uncounted;
+  }
+
+  /** Some APIs count the whole feed, whatever the filter. A total that gets less from second to second is that of the rows asked for. */
+  private noteFirst(from: number, page: FetchedPage | null): void {
+    this.first = page?.facts ?? null;
+    const { latestTotal: before } = this;
+    const total = page?.total ?? null;
+    if (total === null || before?.from === from) return;
+    const isLess = before !== null && from > before.from && total < before.total;
+    const isOther = before !== null && this.feed.windowSeconds !== undefined && total !== before.total;
+    this.isTotalFiltered ||= isLess || isOther;
+    if (this.isTotalFiltered) this.hidden ??= this.uncounted;
+    this.latestTotal = { from, total };
   }
 
   /** The first page by number. If there is no page 0, this learns that pages begin at 1. */
@@ -211,6 +272,10 @@ export class PageReader {
     const zero = await ask(0).catch(orRefusal);
     if (zero === null || hasRows(zero)) return this.noted(from, 0, zero);
     const one = await ask(1).catch(orRefusal);
+    const first = one instanceof HighwaterError ? null : one;
+    // Where pages begin at 1, only page 1 announces rows behind it.
+    if (first?.facts.length === 0 && (first.isLast === false || Number(first.total) > 0))
+      return this.noted(from, 0, first);
     const isRefused = zero instanceof HighwaterError;
     if (one === null || one instanceof HighwaterError || (!isRefused && !hasRows(one))) {
       if (isRefused) throw zero;
@@ -266,7 +331,9 @@ export class PageReader {
     const ask = () =>
       source.fetchPage(feed, request, signal).catch((error) => throwAnswer(error, feed, request));
     try {
-      return fetchedPage(await ask(), this.keys, ask);
+      const page = fetchedPage(await ask(), this.keys, ask);
+      if (page.partialBy !== null) this.hidden = { by: 'partial', member: page.partialBy };
+      return page;
     } catch (error) {
       const tooLarge = error instanceof HighwaterError && error.code === 'SOURCE_BODY_TOO_LARGE';
       const mayShrink = feed.parameters.pageSize !== null && this.kind !== 'single';
@@ -278,8 +345,21 @@ export class PageReader {
   }
 }
 
+/** Why rows may be missing: an answer says that it leaves out some, or announces rows that do not come. */
+export type HiddenRows =
+  | { readonly by: 'partial'; readonly member: string }
+  | { readonly by: 'more' }
+  | { readonly by: 'total'; readonly total: number; readonly shown: number };
+
 /** Anchors that are remembered at once. */
 const MOST_ANCHORS = 50;
+
+interface ReadPage {
+  readonly from: number;
+  readonly n: number;
+  readonly pageSize: number;
+  readonly page: FetchedPage;
+}
 
 interface Numbered {
   readonly n: number;
