@@ -1,22 +1,20 @@
-import { Argument, Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import { feedDefinitions } from '../feeds';
+import { CliCommand } from './process/cli-command';
 import type { RunCommand } from './process/command-context';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof shells)[number];
 
 /** @param commands all of them, with their options */
-export function completionCommand(run: RunCommand, commands: () => readonly Command[]): Command {
-  return new Command('completion')
+export function completionCommand(run: RunCommand, commands: () => readonly Command[]): CliCommand {
+  return new CliCommand('completion')
     .addArgument(new Argument('<shell>', 'the shell to complete in').choices(shells))
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 Examples:
   $ source <(highwater completion bash)                                        in ~/.bashrc
   $ source <(highwater completion zsh)                                         in ~/.zshrc, after compinit
-  $ highwater completion fish > ~/.config/fish/completions/highwater.fish`,
-    )
+  $ highwater completion fish > ~/.config/fish/completions/highwater.fish`)
     .action((shell: Shell) =>
       run(async ({ print }) => {
         await print(scripts[shell](commands().flatMap((command) => [word(command), ...parts(command)])));

@@ -1,13 +1,11 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { Command } from 'commander';
 import { allSubjects, feedSubjects, type Subject } from '../avro/feed-subjects';
 import { FULL_TRANSITIVE, type SchemaRegistry, type SchemaStatus } from '../avro/registry/registry';
 import { type HistoryStanding, historyFolder, historyStanding } from '../avro/registry/schema-history';
 import { feedSchemas, fullName } from '../avro/schemas';
 import { ownTypes } from '../avro/typescript/own-types';
 import { commandSchema, commandSubject } from '../commands/command-record';
-import { addSettings } from '../config/command-options';
 import { type Config, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import { feedDefinitions } from '../feeds';
@@ -15,27 +13,26 @@ import { harmless } from '../format/short-text';
 import { commandsTopic, feedTopics } from '../log/topics';
 import { createLogger } from '../logging/logger';
 import { type OpenRegistry, openRegistry } from './log/open-log';
+import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { usageError } from './process/command-line';
 import { painted, type Span, span } from './terminal/text';
 
-type Flags = Readonly<Record<string, unknown>>;
-
-export function schemasCommand(run: RunCommand): Command {
-  const schemas = new Command('schemas');
+export function schemasCommand(run: RunCommand): CliCommand {
+  const schemas = new CliCommand('schemas');
   const registryOptions = ['schemaRegistryUrl', 'schemaRegistryUsername', 'schemaRegistration', 'dataDir'];
-  const add = (command: Command, options: readonly string[]) => {
-    schemas.addCommand(addSettings(command, ['feeds', 'topicPrefix', 'appId', ...options]));
+  const add = (command: CliCommand, options: readonly string[]) => {
+    schemas.addCommand(command.settings(['feeds', 'topicPrefix', 'appId', ...options]));
   };
   add(
-    new Command('print')
+    new CliCommand('print')
       .description('Print every subject of the feeds with its schema, as JSON. Contacts no server.')
       .option('--subject <name>', 'Only the schema of this subject')
       .action((flags: Flags) => run((context) => print(flags, context))),
     [],
   );
   add(
-    new Command('types')
+    new CliCommand('types')
       .description(
         'Print TypeScript types of the feeds that highwater.yaml adds, for programs that import highwater/consumer. Contacts no server.',
       )
@@ -43,7 +40,7 @@ export function schemasCommand(run: RunCommand): Command {
     [],
   );
   add(
-    new Command('check')
+    new CliCommand('check')
       .description('Compare every schema with the registry. Changes nothing.')
       .option('--json', 'One JSON object a line')
       .option(
@@ -58,14 +55,12 @@ export function schemasCommand(run: RunCommand): Command {
     registryOptions,
   );
   add(
-    new Command('register')
+    new CliCommand('register')
       .description('Register every schema, and hold each subject to FULL_TRANSITIVE.')
       .action((flags: Flags) => run((context) => register(flags, context))),
     registryOptions,
   );
-  return schemas.addHelpText(
-    'after',
-    `
+  return schemas.notes(`
 The registry is the one at SCHEMA_REGISTRY_URL; if that is not set, the registry of the embedded log.
 
 Examples:
@@ -73,8 +68,7 @@ Examples:
   $ npx highwater schemas types > feeds.ts       for TypeScript programs that read feeds of your own
   $ npx highwater schemas check                  before an upgrade: exit 1 when a schema would be refused
   $ npx highwater schemas check --history        with every version that was published so far
-  $ npx highwater schemas register               from a deployment, for publishers that only look up`,
-  );
+  $ npx highwater schemas register               from a deployment, for publishers that only look up`);
 }
 
 async function print(flags: Flags, context: CommandContext): Promise<number> {

@@ -1,6 +1,4 @@
-import { Command } from 'commander';
 import { pause, unlessAborted } from '../async/wait';
-import { addSettings } from '../config/command-options';
 import type { Config } from '../config/load-config';
 import type { DeliveryStatus } from '../delivery/status';
 import { errorKinds, HighwaterError } from '../errors';
@@ -20,6 +18,7 @@ import {
   publisherLines,
   publisherView,
 } from './process/ask-publisher';
+import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue } from './process/command-line';
 import { liveRegion } from './terminal/live-region';
@@ -30,25 +29,21 @@ import { type Column, fittedTable, painted, type Span, type Style, span, wrapped
 const NOT_WELL = 3;
 const USUAL_WATCH_MS = 2_000;
 
-interface StatusFlags {
-  readonly json?: true;
+interface StatusFlags extends Flags {
   /** ms; true: the usual time. */
   readonly watch?: number | true;
-  readonly [setting: string]: unknown;
 }
 
-export function statusCommand(run: RunCommand): Command {
-  const command = new Command('status')
+export function statusCommand(run: RunCommand): CliCommand {
+  return new CliCommand('status')
     .option('--json', 'One JSON object a line, one line for each feed and each delivery')
     .option(
       '-w, --watch [duration]',
       'Show the status again at this interval, until Ctrl-C (2s)',
       durationValue,
-    );
-  return addSettings(command, ['feeds', 'dataDir', 'topicPrefix', 'appId', 'pollInterval'])
-    .addHelpText(
-      'after',
-      `
+    )
+    .settings(['feeds', 'dataDir', 'topicPrefix', 'appId', 'pollInterval'])
+    .notes(`
 LAST SCAN: when the API was last read to its end. MARK: how old the newest record of that scan is (\`updated\`). API: shown
 if the feeds read different APIs. ✓ up to date, ↻ being read, ! behind, ‖ paused, ✗ needs an operator,
 ? has never shown a row. The lines below the table say what is wrong and what to do.
@@ -59,8 +54,7 @@ its publisher. A paused feed is not behind. --poll-interval is used only for a f
 Examples:
   $ npx highwater status
   $ npx highwater status -w                 keep it on the screen
-  $ npx highwater status --json | jq -r 'select(.behind) | .feed'`,
-    )
+  $ npx highwater status --json | jq -r 'select(.behind) | .feed'`)
     .action((flags: StatusFlags) => run((context) => showStatus(flags, context)));
 }
 
