@@ -32,13 +32,6 @@ export function commandSubject(topic: Pick<SharedTopicSpec, 'name'>): string {
   return `${topic.name}-value`;
 }
 
-interface CommandCodecOptions {
-  /** Called once for each schema id whose records are passed over. */
-  readonly passesOver?: (schemaId: number, why: string) => void;
-  /** ms */
-  readonly now?: () => number;
-}
-
 /** How long a refusal is remembered, in ms. The registry may answer otherwise later. */
 const ASK_AGAIN_MS = 5_000;
 /** Most ids that are remembered. Any program can write to the topic, with any id. */
@@ -46,11 +39,21 @@ const MOST_FOREIGN = 1_000;
 
 type CommandCodec = ReturnType<typeof commandCodec>;
 
-/** Values of the command topic to and from the wire format. */
+/**
+ * Values of the command topic to and from the wire format.
+ * @param passesOver called once for each schema id whose records are passed over
+ * @param now ms
+ */
 export function commandCodec(
   topic: Pick<SharedTopicSpec, 'name'>,
   registry: Pick<SchemaRegistry, 'register' | 'schemaById'>,
-  { passesOver, now = () => performance.now() }: CommandCodecOptions = {},
+  {
+    passesOver,
+    now = () => performance.now(),
+  }: {
+    readonly passesOver?: (schemaId: number, why: string) => void;
+    readonly now?: () => number;
+  } = {},
 ) {
   let writer: WireType<CommandRecord> | null = null;
   const reader = wireType<CommandRecord>(commandSchema, NO_ID);
