@@ -42,7 +42,12 @@ async function runPublisher(flags: Flags, context: CommandContext): Promise<numb
   const screen = progressScreen(context, format === 'pretty' && (level === 'info' || level === 'debug'));
   const logger = createLogger({ ...config.log, secrets: config.secrets, ...screen.logging });
   const instance = instanceName();
-  if (once && flags.deliver === true) throw onceAndDeliver();
+  if (once && flags.deliver === true)
+    throw usageError(
+      '--deliver goes on until a signal, and --once ends after one poll',
+      'Nothing was started.',
+      'Leave out one of them. Deliveries also run by themselves: `highwater deliver`.',
+    );
   const open = openLog(config, { logger, signal: context.signal, instance });
   const { commitLog: log, registry } = open;
   introduce(config, open.place, once, logger);
@@ -94,14 +99,6 @@ async function runPublisher(flags: Flags, context: CommandContext): Promise<numb
     await log.close();
     screen.end();
   }
-}
-
-function onceAndDeliver(): HighwaterError {
-  return usageError(
-    '--deliver goes on until a signal, and --once ends after one poll',
-    'Nothing was started.',
-    'Leave out one of them. Deliveries also run by themselves: `highwater deliver`.',
-  );
 }
 
 /** A publisher that can never begin says so before it names a dashboard. Errors that may pass are left to the feeds. */

@@ -58,17 +58,7 @@ Examples:
     .action((flags: StatusFlags) => run((context) => showStatus(flags, context)));
 }
 
-async function showStatus(flags: StatusFlags, context: CommandContext): Promise<number> {
-  try {
-    return await readStatusOf(flags, context);
-  } catch (error) {
-    const view = flags.json === true ? null : await publisherView(flags, context);
-    if (view !== null) context.note(`The log cannot be read. ${publisherLines(view)}`);
-    throw error;
-  }
-}
-
-function readStatusOf(flags: StatusFlags, context: CommandContext): Promise<number> {
+function showStatus(flags: StatusFlags, context: CommandContext): Promise<number> {
   const warn = (warning: string): void => context.note(`highwater: ${warning}\n`);
   const show = async (open: OpenReader, config: Config): Promise<number> => {
     if (flags.watch !== undefined)
@@ -82,7 +72,11 @@ function readStatusOf(flags: StatusFlags, context: CommandContext): Promise<numb
     }
     return all.some(({ behind, condition }) => behind || condition === 'parked') ? NOT_WELL : 0;
   };
-  return readLog(flags, 'feeds', context, show, warn);
+  return readLog(flags, 'feeds', context, show, warn).catch(async (error: unknown) => {
+    const view = flags.json === true ? null : await publisherView(flags, context);
+    if (view !== null) context.note(`The log cannot be read. ${publisherLines(view)}`);
+    throw error;
+  });
 }
 
 interface Explained {

@@ -73,8 +73,8 @@ function lineText(
     return { label: span('x tombstone', 'red'), spans: [span(harmless(record.key))] };
   if (record.type?.endsWith('.Envelope'))
     return changeLine(record, feed ?? unknownFeed(record.type), width, feedAsLabel);
-  const own = ownLine(record);
-  if (own !== null) return own;
+  const own = ownLines.get(record.type ?? '');
+  if (own !== undefined) return own(record.value as never);
   const transition = feed === null ? null : shownTransition(feed, record);
   return transition === null ? otherLine(record, feed) : transitionLine(transition, width);
 }
@@ -220,19 +220,12 @@ function moves({ moves, badge, isFirst }: ShownTransition, style: Style): Span[]
   });
 }
 
-/** Lines for highwater's own records: positions, dead letters, commands. Null for anything else. */
-function ownLine({ type, value }: DecodedRecord): LineText | null {
-  switch (type) {
-    case 'highwater.SourceOffset':
-      return position(value as SourceOffset);
-    case 'highwater.DeadLetter':
-      return deadLetter(value as DeadLetterValue);
-    case 'highwater.Command':
-      return command(value as CommandRecord);
-    default:
-      return null;
-  }
-}
+/** Lines for highwater's own records, by their type. */
+const ownLines = new Map<string, (value: never) => LineText>([
+  ['highwater.SourceOffset', position],
+  ['highwater.DeadLetter', deadLetter],
+  ['highwater.Command', command],
+]);
 
 function position(offset: SourceOffset): LineText {
   const {

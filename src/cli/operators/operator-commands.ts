@@ -1,5 +1,4 @@
 import { createInterface } from 'node:readline/promises';
-import type { Readable, Writable } from 'node:stream';
 import { Option } from 'commander';
 import type { Command as FeedCommand } from '../../commands/command';
 import { loadConfig } from '../../config/load-config';
@@ -7,6 +6,7 @@ import { HighwaterError } from '../../errors';
 import { CliCommand } from '../process/cli-command';
 import type { CommandContext, RunCommand } from '../process/command-context';
 import { dateValue, durationValue, usageError, wholeNumberValue } from '../process/command-line';
+import type { Input, Output } from '../terminal/terminal';
 import { type OperateFlags, operate } from './operate';
 
 /** Commands for one feed or several: `pause ipos`, `reset ipos --yes`, `resume --all`. */
@@ -34,14 +34,10 @@ function simple(run: RunCommand, command: FeedCommand, name: string = command.na
   );
 }
 
-interface ResetFlags extends OperateFlags {
-  readonly yes?: true;
-}
-
 function resetCommand(run: RunCommand): CliCommand {
   return ofFeeds('reset')
     .option('--yes', 'Do not ask')
-    .action((feeds: string[], flags: ResetFlags) =>
+    .action((feeds: string[], flags: OperateFlags) =>
       run((context) =>
         each(feeds, flags, context, async (feed) => {
           const [input, output] = [context.stdin(), context.stderr];
@@ -178,24 +174,20 @@ Examples:
 ${(examples[name] ?? [`${name} ipos`]).map((example) => `  $ npx highwater ${example}`).join('\n')}`);
 }
 
-/** Where somebody is asked: stdin and stderr, if they are a terminal. */
-interface Terminal {
-  readonly input: Readable & { readonly isTTY?: boolean };
-  readonly output: Writable & { readonly isTTY?: boolean };
-}
-
 /**
  * Asks for the name of the feed or group that is concerned, because `yes` is typed too easily.
  * @param what it would do
+ * @param terminal where somebody is asked: stdin and stderr, if they are a terminal
  * @param signal Ctrl-C, which counts as no
  * @throws HighwaterError USAGE_INVALID where there is no terminal
  */
 export async function confirmed(
   name: string,
   what: string,
-  { input, output }: Terminal,
+  terminal: { readonly input: Input; readonly output: Output },
   signal: AbortSignal,
 ): Promise<boolean> {
+  const { input, output } = terminal;
   if (!input.isTTY || !output.isTTY) {
     const more = { now: 'Nothing was reset.', remedy: 'Say --yes when it is meant.' };
     throw new HighwaterError('USAGE_INVALID', `${what}, and there is no terminal to confirm it`, more);
