@@ -191,28 +191,27 @@ export function serveCommands(deps: ServeCommandsDeps) {
   };
 }
 
-const now = 'Nothing of it was done.';
-
 /** The answers to a command that the owner did not carry out to its end. @param instance how askers name the owner to people */
 function refusalsBy(instance: string) {
+  const refused = (what: string, remedy = 'Ask again.') =>
+    new HighwaterError('COMMAND_REFUSED', what, { now: 'Nothing of it was done.', remedy });
   return {
-    notStarted({ command, feed }: CommandRecord) {
-      const what = `${instance} let go of the feed ${feed} before it began with ${command}`;
-      return new HighwaterError('COMMAND_REFUSED', what, { now, remedy: 'Ask again.' });
-    },
-    notFinished({ command, feed }: CommandRecord) {
-      const what = `${instance} ended while it carried out ${command} of ${feed}`;
-      return new HighwaterError('COMMAND_INTERRUPTED', what);
-    },
-    tooLate({ command, feed, expires_ms }: CommandRecord) {
-      const what = `${instance} came to ${command} of ${feed} after ${new Date(expires_ms).toISOString()}, when it had expired`;
-      return new HighwaterError('COMMAND_REFUSED', what, { now, remedy: 'Ask again.' });
-    },
-    unknownCommand({ command, feed }: CommandRecord) {
-      const what = `${instance}, which owns ${feed}, does not know the command ${command}, or not so`;
-      const remedy = 'Use the same version of highwater as the publisher.';
-      return new HighwaterError('COMMAND_REFUSED', what, { now, remedy });
-    },
+    notStarted: ({ command, feed }: CommandRecord) =>
+      refused(`${instance} let go of the feed ${feed} before it began with ${command}`),
+    notFinished: ({ command, feed }: CommandRecord) =>
+      new HighwaterError(
+        'COMMAND_INTERRUPTED',
+        `${instance} ended while it carried out ${command} of ${feed}`,
+      ),
+    tooLate: ({ command, feed, expires_ms }: CommandRecord) =>
+      refused(
+        `${instance} came to ${command} of ${feed} after ${new Date(expires_ms).toISOString()}, when it had expired`,
+      ),
+    unknownCommand: ({ command, feed }: CommandRecord) =>
+      refused(
+        `${instance}, which owns ${feed}, does not know the command ${command}, or not so`,
+        'Use the same version of highwater as the publisher.',
+      ),
   };
 }
 
