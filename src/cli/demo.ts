@@ -209,13 +209,9 @@ interface DemoFolder {
 
 function demoFolder(chosen: string | undefined, cwd: string): DemoFolder {
   if (chosen !== undefined) return { path: resolve(cwd, chosen), isTemporary: false, discard: () => {} };
-  const path = temporaryFolder();
-  return { path, isTemporary: true, discard: () => rmSync(path, { recursive: true, force: true }) };
-}
-
-function temporaryFolder(): string {
   try {
-    return mkdtempSync(join(tmpdir(), 'highwater-demo-'));
+    const path = mkdtempSync(join(tmpdir(), 'highwater-demo-'));
+    return { path, isTemporary: true, discard: () => rmSync(path, { recursive: true, force: true }) };
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     throw new HighwaterError('LOG_UNWRITABLE', `No folder can be created in ${tmpdir()} (${code})`, {

@@ -157,17 +157,9 @@ async function* wantedRecords(
 }
 
 /** The contract of `--json`: these members in this order. */
-function jsonLine({
-  topic,
-  partition,
-  logOffset,
-  timestamp,
-  key,
-  type,
-  headers,
-  value,
-}: DecodedRecord): string {
-  return `${recordJson({ topic, partition, offset: logOffset, timestamp, key, type, headers, value })}\n`;
+function jsonLine(record: DecodedRecord): string {
+  const { topic, partition, logOffset: offset, timestamp, key, type, headers, value } = record;
+  return `${recordJson({ topic, partition, offset, timestamp, key, type, headers, value })}\n`;
 }
 
 /** If there are several topics, or another one than was typed, each line names its own. */

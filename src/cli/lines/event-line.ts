@@ -228,17 +228,7 @@ const ownLines = new Map<string, (value: never) => LineText>([
 ]);
 
 function position(offset: SourceOffset): LineText {
-  const {
-    feed,
-    high_water_mark: mark,
-    record_count,
-    seq,
-    commit,
-    snapshot,
-    paused,
-    parked,
-    last_error,
-  } = offset;
+  const { feed, high_water_mark: mark, record_count, seq, commit, snapshot, parked, last_error } = offset;
   const facts = [
     mark === 0
       ? record_count === 0
@@ -252,7 +242,7 @@ function position(offset: SourceOffset): LineText {
     ...(offset.backfill === null ? [] : [`backfill ${offset.backfill.from} to ${offset.backfill.to}`]),
   ];
   const wrong = [
-    ...(paused ? ['paused'] : []),
+    ...(offset.paused ? ['paused'] : []),
     ...(parked === null ? [] : ['parked']),
     ...(last_error === null ? [] : [last_error]),
   ];
@@ -279,17 +269,9 @@ function deadLetter({ feed, reason, bytes, raw }: DeadLetterValue): LineText {
 
 const kinds: Readonly<Record<string, Style>> = { request: 'bold', done: 'green', failed: 'red' };
 
-function command({
-  kind,
-  feed,
-  command: name,
-  arguments: given,
-  asked_by,
-  owner,
-  summary,
-  error,
-}: CommandRecord): LineText {
-  const args = Object.entries(given).map(([key, value]) => `${key}=${value}`);
+function command(record: CommandRecord): LineText {
+  const { kind, feed, command: name, asked_by, owner, summary, error } = record;
+  const args = Object.entries(record.arguments).map(([key, value]) => `${key}=${value}`);
   const said: Span[] =
     error !== null
       ? [span(harmless(`${error.code}: ${error.message}`), 'red')]
