@@ -17,7 +17,11 @@ Examples:
   $ highwater completion fish > ~/.config/fish/completions/highwater.fish`)
     .action((shell: Shell) =>
       run(async ({ print }) => {
-        await print(scripts[shell](commands().flatMap((command) => [word(command), ...parts(command)])));
+        const words = commands().flatMap((command) => [
+          word(command),
+          ...command.commands.map((part) => word(part, `${command.name()} `)),
+        ]);
+        await print(scripts[shell](words));
         return 0;
       }),
     );
@@ -40,10 +44,6 @@ function word(command: Command, before = ''): Word {
       ...(takesFeeds ? feedDefinitions.map(({ name }) => name) : []),
     ].filter((text) => text !== ''),
   };
-}
-
-function parts(command: Command): Word[] {
-  return command.commands.map((part) => word(part, `${command.name()} `));
 }
 
 const top = (all: readonly Word[]) => all.filter(({ name }) => !name.includes(' ')).map(({ name }) => name);

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { allSubjects, feedSubjects, type Subject } from '../avro/feed-subjects';
 import {
+  type AvroSchema,
   FULL_TRANSITIVE,
   type Incompatibility,
   type SchemaRegistry,
@@ -79,21 +80,16 @@ Examples:
 
 async function print(flags: Flags, context: CommandContext): Promise<number> {
   const subjects = configuredSubjects(configured(flags, context));
-  if (flags.subject === undefined) {
-    const all = Object.fromEntries(subjects.map(({ subject, schema }) => [subject, schema]));
-    await context.print(`${JSON.stringify(all, null, 2)}\n`);
-    return 0;
-  }
-  const found = subjects.find(({ subject }) => subject === flags.subject);
-  if (found === undefined) {
-    const names = subjects.map(({ subject }) => subject).join(', ');
+  const schemas = new Map<unknown, AvroSchema>(subjects.map(({ subject, schema }) => [subject, schema]));
+  const { subject } = flags;
+  if (subject !== undefined && !schemas.has(subject))
     throw usageError(
-      `no subject ${flags.subject}; there are ${names}`,
+      `no subject ${subject}; there are ${[...schemas.keys()].join(', ')}`,
       'Nothing was printed.',
       'Name one of these subjects. Topic prefix and feeds are part of the choice.',
     );
-  }
-  await context.print(`${JSON.stringify(found.schema, null, 2)}\n`);
+  const shown = subject === undefined ? Object.fromEntries(schemas) : schemas.get(subject);
+  await context.print(`${JSON.stringify(shown, null, 2)}\n`);
   return 0;
 }
 

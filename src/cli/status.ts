@@ -306,28 +306,25 @@ function problemLines({ mark, style, texts, remedy }: Problem, width: number): S
 function costLines({ feed, records, requests_per_poll: requests }: StatusLine, width: number): Span[][] {
   if (requests === null) return [];
   const text = `${harmless(feed)} has no filter by time: each poll reads all ${counted(records, 'record')}, in at least ${counted(requests, 'request')}.`;
-  return wrapped(text, width).map((part) => [span(part, 'dim')]);
+  return styledLines(text, width, 'dim');
+}
+
+function styledLines(text: string, width: number, style: Style): Span[][] {
+  return wrapped(text, width).map((part) => [span(part, style)]);
 }
 
 function summaryLines(all: readonly StatusLine[], width: number): Span[][] {
-  const counts = { green: 0, cyan: 0 };
-  for (const status of all) {
-    const [, style] = stateOf(status);
-    if (style === 'green' || style === 'cyan') counts[style] += 1;
+  const styles = all.map((status) => stateOf(status)[1]);
+  const fine = styles.filter((style) => style === 'green').length;
+  const busy = styles.filter((style) => style === 'cyan').length;
+  const { length } = all;
+  if (fine === length) {
+    const text = length === 1 ? 'The feed is up to date.' : `All ${length} feeds are up to date.`;
+    return styledLines(text, width, 'green');
   }
-  const { green: fine, cyan: busy } = counts;
-  const line = (text: string, style: Style) => wrapped(text, width).map((part) => [span(part, style)]);
-  if (fine === all.length)
-    return line(
-      all.length === 1 ? 'The feed is up to date.' : `All ${all.length} feeds are up to date.`,
-      'green',
-    );
-  const feeds = all.length === 1 ? 'feed' : 'feeds';
   const read = busy === 0 ? '' : `, ${busy} being read`;
-  return line(
-    `${fine} of ${all.length} ${feeds} up to date${read}.`,
-    fine + busy === all.length ? 'cyan' : 'yellow',
-  );
+  const text = `${fine} of ${length} ${length === 1 ? 'feed' : 'feeds'} up to date${read}.`;
+  return styledLines(text, width, fine + busy === length ? 'cyan' : 'yellow');
 }
 
 interface Problem {
