@@ -224,6 +224,7 @@ type AnswerDeps = CommandWriterDeps &
   Pick<ServeCommandsDeps, 'logger' | 'redact' | 'instance'> & {
     /** The id of this process. */
     readonly ownerId: string;
+    /** Own clock, ms. */
     readonly now: () => number;
     /** The process ends, so retries come soon. */
     isClosing(): boolean;
