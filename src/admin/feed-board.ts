@@ -15,12 +15,7 @@ import type { FeedState } from '../state/feed-state';
 import type { SourceOffset } from '../state/source-offset';
 
 /** Where each feed of this process stands, as far as the publisher has told. */
-export interface FeedBoard {
-  readonly feeds: readonly FeedStanding[];
-  tell(event: PublisherEvent): void;
-  /** Never rejects. */
-  readonly owners: () => Promise<Owners>;
-}
+export type FeedBoard = ReturnType<typeof feedBoard>;
 
 export interface FeedStanding extends LiveKnowledge {
   readonly feed: Feed;
@@ -36,12 +31,15 @@ export interface FeedStanding extends LiveKnowledge {
 
 type Moving = { -readonly [field in keyof FeedStanding]: FeedStanding[field] };
 
-/** @param clock ms, never set back */
+/**
+ * @param owners never rejects
+ * @param clock ms, never set back
+ */
 export function feedBoard(
   feeds: readonly Feed[],
   owners: () => Promise<Owners>,
   clock = () => performance.now(),
-): FeedBoard {
+) {
   const standings = new Map<string, Moving>(
     feeds.map((feed) => [
       feed.name,
@@ -57,9 +55,9 @@ export function feedBoard(
     ]),
   );
   return {
-    feeds: [...standings.values()],
+    feeds: [...standings.values()] as readonly FeedStanding[],
     owners,
-    tell(event) {
+    tell(event: PublisherEvent): void {
       const standing = standings.get(event.feed);
       if (standing === undefined) return;
       standing.lastSignMs = clock();

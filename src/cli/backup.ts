@@ -1,8 +1,6 @@
 import { createReadStream, mkdtempSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { Command } from 'commander';
-import { addSettings } from '../config/command-options';
 import { type Config, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import { counted } from '../format/counted';
@@ -11,49 +9,38 @@ import { openLocalLog } from '../log/local/local-log';
 import { putBack } from '../log/local/put-back';
 import { createLogger } from '../logging/logger';
 import { beginAllAnew } from '../runtime/begin-anew';
+import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
-
-interface Flags {
-  readonly json?: true;
-  readonly overwrite?: true;
-  readonly [setting: string]: unknown;
-}
 
 const JSON_OPTION = ['--json', 'One JSON object'] as const;
 
-export function backupCommand(run: RunCommand): Command {
-  const command = new Command('backup')
+export function backupCommand(run: RunCommand): CliCommand {
+  return new CliCommand('backup')
     .argument('<file>', 'where the backup goes; - is stdout')
     .option('--overwrite', 'Replace an earlier backup of that name')
-    .option(...JSON_OPTION);
-  return addSettings(command, ['dataDir'])
-    .addHelpText(
-      'after',
-      `
+    .option(...JSON_OPTION)
+    .settings(['dataDir'])
+    .notes(`
 The publisher and consumers may be at work. The backup is one file: the log, and the positions of consumer groups. It is checked
 before it gets its name.
 
 Examples:
   $ npx highwater backup /backups/highwater-$(date +%F).db
-  $ docker exec publisher highwater backup - > highwater.db    out of a container`,
-    )
+  $ docker exec publisher highwater backup - > highwater.db    out of a container`)
     .action((file: string, flags: Flags) => run((context) => backup(file, flags, context)));
 }
 
-export function restoreCommand(run: RunCommand): Command {
-  const command = new Command('restore')
+export function restoreCommand(run: RunCommand): CliCommand {
+  return new CliCommand('restore')
     .argument('<file>', 'a file that `highwater backup` wrote, or another whole copy of highwater.db')
-    .option(...JSON_OPTION);
-  return addSettings(command, ['dataDir'])
-    .addHelpText(
-      'after',
-      `
+    .option(...JSON_OPTION)
+    .settings(['dataDir'])
+    .notes(`
 Stop the publisher and the consumers first. The replaced log is kept beside the new one. Every feed gets a new incarnation: its records
 come again as reads (op r), and no event id comes twice.
 
 Examples:
-  $ npx highwater restore /backups/highwater-2026-11-23.db`,
-    )
+  $ npx highwater restore /backups/highwater-2026-11-23.db`)
     .action((file: string, flags: Flags) => run((context) => restore(file, flags, context)));
 }
 

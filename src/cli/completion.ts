@@ -1,25 +1,27 @@
-import { Argument, Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import { feedDefinitions } from '../feeds';
+import { CliCommand } from './process/cli-command';
 import type { RunCommand } from './process/command-context';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof shells)[number];
 
 /** @param commands all of them, with their options */
-export function completionCommand(run: RunCommand, commands: () => readonly Command[]): Command {
-  return new Command('completion')
+export function completionCommand(run: RunCommand, commands: () => readonly Command[]): CliCommand {
+  return new CliCommand('completion')
     .addArgument(new Argument('<shell>', 'the shell to complete in').choices(shells))
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 Examples:
   $ source <(highwater completion bash)                                        in ~/.bashrc
   $ source <(highwater completion zsh)                                         in ~/.zshrc, after compinit
-  $ highwater completion fish > ~/.config/fish/completions/highwater.fish`,
-    )
+  $ highwater completion fish > ~/.config/fish/completions/highwater.fish`)
     .action((shell: Shell) =>
       run(async ({ print }) => {
-        await print(scripts[shell](commands().flatMap((command) => [word(command), ...parts(command)])));
+        const words = commands().flatMap((command) => [
+          word(command),
+          ...command.commands.map((part) => word(part, `${command.name()} `)),
+        ]);
+        await print(scripts[shell](words));
         return 0;
       }),
     );
@@ -42,10 +44,6 @@ function word(command: Command, before = ''): Word {
       ...(takesFeeds ? feedDefinitions.map(({ name }) => name) : []),
     ].filter((text) => text !== ''),
   };
-}
-
-function parts(command: Command): Word[] {
-  return command.commands.map((part) => word(part, `${command.name()} `));
 }
 
 const top = (all: readonly Word[]) => all.filter(({ name }) => !name.includes(' ')).map(({ name }) => name);

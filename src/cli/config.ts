@@ -1,31 +1,22 @@
-import { Command } from 'commander';
-import { addSettings } from '../config/command-options';
 import { readConfigFile } from '../config/files/read-config-file';
 import { loadConfig } from '../config/load-config';
 import { readSettings } from '../config/raw-settings';
 import { settingKeys, settings } from '../config/settings';
 import { createRedactor } from '../secrets/redaction';
+import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { span, tableText } from './terminal/text';
 
-interface ShowFlags {
-  readonly json?: true;
-  readonly [setting: string]: unknown;
-}
-
-export function configCommand(run: RunCommand): Command {
-  const show = new Command('show')
+export function configCommand(run: RunCommand): CliCommand {
+  const show = new CliCommand('show')
     .description('Print every setting, its value, and where the value comes from. Secrets are not shown.')
     .option('--json', 'One JSON object a line');
-  const schema = new Command('schema')
+  const schema = new CliCommand('schema')
     .description('Print the JSON Schema of highwater.yaml, for editors.')
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 Examples:
   $ npx highwater config schema > highwater.schema.json
-  then, as the first line of highwater.yaml:  # yaml-language-server: $schema=highwater.schema.json`,
-    )
+  then, as the first line of highwater.yaml:  # yaml-language-server: $schema=highwater.schema.json`)
     .action(() =>
       run(async ({ print }) => {
         const { configSchema }: typeof import('../config/config-schema') = require('../config/config-schema');
@@ -33,10 +24,8 @@ Examples:
         return 0;
       }),
     );
-  return new Command('config')
-    .addCommand(
-      addSettings(show).action((flags: ShowFlags) => run((context) => showSettings(flags, context))),
-    )
+  return new CliCommand('config')
+    .addCommand(show.settings().action((flags: Flags) => run((context) => showSettings(flags, context))))
     .addCommand(schema);
 }
 
@@ -47,7 +36,7 @@ interface ShownSetting {
   readonly from: string;
 }
 
-async function showSettings(flags: ShowFlags, context: CommandContext): Promise<number> {
+async function showSettings(flags: Flags, context: CommandContext): Promise<number> {
   const { env, cwd } = context;
   // Mistakes end it as they end any other command.
   const { secrets } = loadConfig({ flags, env, cwd }, 'whatever is set');

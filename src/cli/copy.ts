@@ -1,6 +1,4 @@
 import path from 'node:path';
-import { Command } from 'commander';
-import { addSettings } from '../config/command-options';
 import { loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import { counted } from '../format/counted';
@@ -10,33 +8,29 @@ import { createLogger } from '../logging/logger';
 import { type CopiedFeed, copyFeeds } from '../runtime/copy-feeds';
 import { instanceName } from '../runtime/worker';
 import { openLog } from './log/open-log';
+import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { usageError } from './process/command-line';
 
-interface Flags {
+interface CopyFlags extends Flags {
   readonly from: string;
-  readonly json?: true;
-  readonly [setting: string]: unknown;
 }
 
-export function copyCommand(run: RunCommand): Command {
-  const command = new Command('copy')
+export function copyCommand(run: RunCommand): CliCommand {
+  return new CliCommand('copy')
     .requiredOption('--from <folder>', 'Data folder of the embedded log')
-    .option('--json', 'One JSON object a feed');
-  return addSettings(command, ['topicPrefix', 'appId', 'feeds'])
-    .addHelpText(
-      'after',
-      `
+    .option('--json', 'One JSON object a feed')
+    .settings(['topicPrefix', 'appId', 'feeds'])
+    .notes(`
 Stop the publisher first. The brokers and the registry are those of the settings (KAFKA_BROKERS, SCHEMA_REGISTRY_URL). The topics of the
 feeds must be empty or missing there.
 
 Examples:
-  $ npx highwater copy --from ./data`,
-    )
-    .action((flags: Flags) => run((context) => copy(flags, context)));
+  $ npx highwater copy --from ./data`)
+    .action((flags: CopyFlags) => run((context) => copy(flags, context)));
 }
 
-async function copy(flags: Flags, context: CommandContext): Promise<number> {
+async function copy(flags: CopyFlags, context: CommandContext): Promise<number> {
   const { env, cwd, signal, logging } = context;
   const config = loadConfig({ flags, env, cwd }, 'feeds');
   context.hide(config.secrets);

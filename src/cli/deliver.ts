@@ -1,5 +1,4 @@
-import { Command } from 'commander';
-import { addSettings, variablesWithoutFlag } from '../config/command-options';
+import { variablesWithoutFlag } from '../config/command-options';
 import { targetOf } from '../config/deliveries';
 import { type Config, loadConfig } from '../config/load-config';
 import { configError } from '../config/mistake';
@@ -12,40 +11,29 @@ import { counted } from '../format/counted';
 import { createLogger, type Logger } from '../logging/logger';
 import { createRedactor } from '../secrets/redaction';
 import { feedsByTopic } from './log/tail-topics';
+import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { usageError } from './process/command-line';
 
-interface DeliverFlags {
-  readonly dryRun?: true;
-  readonly [setting: string]: unknown;
-}
-
-export function deliverCommand(run: RunCommand): Command {
-  const command = new Command('deliver')
+export function deliverCommand(run: RunCommand): CliCommand {
+  return new CliCommand('deliver')
     .argument('[names...]', 'deliveries of highwater.yaml; all when left out')
-    .option('--dry-run', 'Print what would be sent for the events that are kept, send nothing, and end');
-  return addSettings(command, ['dataDir', 'topicPrefix'])
-    .addHelpText(
-      'after',
-      `
+    .option('--dry-run', 'Print what would be sent for the events that are kept, send nothing, and end')
+    .settings(['dataDir', 'topicPrefix'])
+    .notes(`
 Environment without a flag:
 ${variablesWithoutFlag()}
 
 Examples:
   $ npx highwater deliver                                   every delivery of highwater.yaml, until a signal
   $ npx highwater deliver withdrawn-ipos --dry-run | jq .body.data
-  $ npx highwater run --deliver                             the publisher and the deliveries in one process`,
-    )
-    .action((names: string[], flags: DeliverFlags) =>
+  $ npx highwater run --deliver                             the publisher and the deliveries in one process`)
+    .action((names: string[], flags: Flags) =>
       run((context) => deliverAll(names, flags, context), flags.dryRun !== true),
     );
 }
 
-async function deliverAll(
-  names: readonly string[],
-  flags: DeliverFlags,
-  context: CommandContext,
-): Promise<number> {
+async function deliverAll(names: readonly string[], flags: Flags, context: CommandContext): Promise<number> {
   const config = loadConfig({ flags, env: context.env, cwd: context.cwd }, 'deliveries');
   context.hide(config.secrets);
   const chosen = chosenOf(names, config.deliveries);

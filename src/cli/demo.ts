@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { Command } from 'commander';
 import { type Admin, startAdmin } from '../admin/admin';
 import { recordDecoder } from '../avro/codec/record-decoder';
 import { type ConfigWithApi, loadConfig } from '../config/load-config';
@@ -18,6 +17,7 @@ import { type Simulator, startSimulator } from '../simulator/simulator';
 import { version } from '../version';
 import { eventLine } from './lines/event-line';
 import { feedsByTopic } from './log/tail-topics';
+import { CliCommand } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue, wholeNumberValue } from './process/command-line';
 import { painter } from './terminal/text';
@@ -35,8 +35,8 @@ interface DemoFlags {
 const records = { insights: 1_200, analysts: 400, ipos: 800 };
 const pageSize = 200;
 
-export function demoCommand(run: RunCommand): Command {
-  return new Command('demo')
+export function demoCommand(run: RunCommand): CliCommand {
+  return new CliCommand('demo')
     .option(
       '--data-dir <folder>',
       'Keep the log in this folder (default: a temporary folder, removed at the end)',
@@ -56,14 +56,11 @@ export function demoCommand(run: RunCommand): Command {
     )
     .option('--open', 'Open the dashboard in the browser')
     .option('--for <duration>', 'End after this time', durationValue)
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 Examples:
   $ npx highwater demo
   $ npx highwater demo --open
-  $ npx highwater demo --interval 300ms --data-dir ./demo-data`,
-    )
+  $ npx highwater demo --interval 300ms --data-dir ./demo-data`)
     .action((flags: DemoFlags) => run((context) => demo(flags, context), true));
 }
 
@@ -212,13 +209,9 @@ interface DemoFolder {
 
 function demoFolder(chosen: string | undefined, cwd: string): DemoFolder {
   if (chosen !== undefined) return { path: resolve(cwd, chosen), isTemporary: false, discard: () => {} };
-  const path = temporaryFolder();
-  return { path, isTemporary: true, discard: () => rmSync(path, { recursive: true, force: true }) };
-}
-
-function temporaryFolder(): string {
   try {
-    return mkdtempSync(join(tmpdir(), 'highwater-demo-'));
+    const path = mkdtempSync(join(tmpdir(), 'highwater-demo-'));
+    return { path, isTemporary: true, discard: () => rmSync(path, { recursive: true, force: true }) };
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     throw new HighwaterError('LOG_UNWRITABLE', `No folder can be created in ${tmpdir()} (${code})`, {

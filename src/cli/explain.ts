@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { didYouMean } from '../config/did-you-mean';
-import { type ErrorCode, errorKinds, type HighwaterError, summaryOf } from '../errors';
+import { type ErrorCode, errorKinds, summaryOf } from '../errors';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { usageError } from './process/command-line';
 import { wrapped } from './terminal/text';
@@ -21,7 +21,14 @@ async function explain(written: string | undefined, context: CommandContext): Pr
     return 0;
   }
   const code = codes.find((one) => one === written.toUpperCase());
-  if (code === undefined) throw unknownCode(written);
+  if (code === undefined) {
+    const meant = didYouMean(written, codes);
+    throw usageError(
+      `no error has the code ${written}${meant === null ? '' : `; did you mean ${meant}?`}`,
+      'Nothing was explained.',
+      'See `highwater explain` for all codes.',
+    );
+  }
   const width = context.width();
   await context.print(explanation(code, width === Infinity ? width : Math.min(width, 100)));
   return 0;
@@ -47,13 +54,4 @@ function explanation(code: ErrorCode, width: number): string {
     ...items.map((item) => `- ${wrapped(item, width - 2).join('\n  ')}`),
     '',
   ].join('\n');
-}
-
-function unknownCode(written: string): HighwaterError {
-  const meant = didYouMean(written, codes);
-  return usageError(
-    `no error has the code ${written}${meant === null ? '' : `; did you mean ${meant}?`}`,
-    'Nothing was explained.',
-    'See `highwater explain` for all codes.',
-  );
 }

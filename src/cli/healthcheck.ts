@@ -1,29 +1,26 @@
-import { Command } from 'commander';
-import { addSettings } from '../config/command-options';
 import { httpAddress } from '../config/http-address';
 import { networkReason } from '../net/network-reason';
 import { type Answer, ask } from './process/ask-publisher';
+import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 
-export function healthcheckCommand(run: RunCommand): Command {
-  const command = new Command('healthcheck').option(
-    '--live',
-    'Ask whether a restart would help (/livez), not whether every feed is up to date (/readyz)',
-  );
-  return addSettings(command, ['httpPort', 'httpHost'])
-    .addHelpText(
-      'after',
-      `
+export function healthcheckCommand(run: RunCommand): CliCommand {
+  return new CliCommand('healthcheck')
+    .option(
+      '--live',
+      'Ask whether a restart would help (/livez), not whether every feed is up to date (/readyz)',
+    )
+    .settings(['httpPort', 'httpHost'])
+    .notes(`
 For containers and supervisors without curl. It needs the port of the publisher, but no token.
 
 Examples:
   $ npx highwater healthcheck --http-port 9464          is every feed up to date, here or elsewhere?
-  $ npx highwater healthcheck --http-port 9464 --live   does the process hang?`,
-    )
-    .action((flags: Record<string, unknown>) => run((context) => askPublisher(flags, context)));
+  $ npx highwater healthcheck --http-port 9464 --live   does the process hang?`)
+    .action((flags: Flags) => run((context) => askPublisher(flags, context)));
 }
 
-async function askPublisher(flags: Record<string, unknown>, context: CommandContext): Promise<number> {
+async function askPublisher(flags: Flags, context: CommandContext): Promise<number> {
   const address = httpAddress({ flags, env: context.env, cwd: context.cwd });
   const [path, well, ill] =
     flags.live === true

@@ -1,31 +1,29 @@
-import { Command } from 'commander';
 import { unlessAborted } from '../async/wait';
-import { addSettings } from '../config/command-options';
 import { loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import { settingText } from '../format/durations';
 import { allTopics, feedTopics } from '../log/topics';
 import { readLog } from './log/open-log';
 import { feedsByTopic } from './log/tail-topics';
+import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { type Column, span, tableText } from './terminal/text';
 
-export interface ListFlags {
-  readonly json?: true;
-  readonly [setting: string]: unknown;
+export function feedsCommand(run: RunCommand): CliCommand {
+  return new CliCommand('feeds')
+    .option('--json', 'One JSON object a line')
+    .settings()
+    .action((flags: Flags) => run((context) => listFeeds(flags, context)));
 }
 
-export function feedsCommand(run: RunCommand): Command {
-  const command = new Command('feeds').option('--json', 'One JSON object a line');
-  return addSettings(command).action((flags: ListFlags) => run((context) => listFeeds(flags, context)));
+export function topicsCommand(run: RunCommand): CliCommand {
+  return new CliCommand('topics')
+    .option('--json', 'One JSON object a line')
+    .settings()
+    .action((flags: Flags) => run((context) => listTopics(flags, context)));
 }
 
-export function topicsCommand(run: RunCommand): Command {
-  const command = new Command('topics').option('--json', 'One JSON object a line');
-  return addSettings(command).action((flags: ListFlags) => run((context) => listTopics(flags, context)));
-}
-
-async function listFeeds(flags: ListFlags, context: CommandContext): Promise<number> {
+async function listFeeds(flags: Flags, context: CommandContext): Promise<number> {
   const config = loadConfig({ flags, env: context.env, cwd: context.cwd }, 'feeds');
   const rows = config.feeds.map((feed) => ({
     feed: feed.name,
@@ -50,7 +48,7 @@ async function listFeeds(flags: ListFlags, context: CommandContext): Promise<num
   return 0;
 }
 
-function listTopics(flags: ListFlags, context: CommandContext): Promise<number> {
+function listTopics(flags: Flags, context: CommandContext): Promise<number> {
   return readLog(flags, 'nothing', context, async ({ commitLog, place }, config) => {
     const names = await unlessAborted(commitLog.topicNames(), context.signal);
     if (names === null) throw new HighwaterError('LOG_MISSING', `there is no log in ${place} yet`);
@@ -67,7 +65,7 @@ export async function show<Row>(
   rows: readonly Row[],
   columns: readonly Column[],
   cells: (row: Row) => readonly string[],
-  { json }: ListFlags,
+  { json }: Flags,
   context: CommandContext,
 ): Promise<void> {
   const spans = rows.map((row) => cells(row).map((text) => span(text)));

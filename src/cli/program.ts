@@ -13,6 +13,8 @@ const operator =
       .operatorCommands(run)
       .find((command) => command.name() === name);
 
+const operators = ['pause', 'resume', 'reset', 'snapshot', 'reconcile', 'backfill'];
+
 /** Only the module of the named command is loaded: all of them with their libraries take half a second. */
 const loads: Readonly<Record<string, Load>> = {
   demo: (run) => (require('./demo') as typeof import('./demo')).demoCommand(run),
@@ -44,12 +46,7 @@ const loads: Readonly<Record<string, Load>> = {
         Object.keys(group).map((name) => loads[name]!(run) ?? new Command(name)),
       ),
     ),
-  pause: operator('pause'),
-  resume: operator('resume'),
-  reset: operator('reset'),
-  snapshot: operator('snapshot'),
-  reconcile: operator('reconcile'),
-  backfill: operator('backfill'),
+  ...Object.fromEntries(operators.map((name) => [name, operator(name)])),
 };
 
 /** By heading, in the order of the help. */
@@ -115,12 +112,7 @@ const usages: Readonly<Record<string, string>> = {
   restore: '[options] <file>',
   schemas: '',
   completion: '<shell>',
-  pause: '[options] [feeds...]',
-  resume: '[options] [feeds...]',
-  reset: '[options] [feeds...]',
-  snapshot: '[options] [feeds...]',
-  reconcile: '[options] [feeds...]',
-  backfill: '[options] [feeds...]',
+  ...Object.fromEntries(operators.map((name) => [name, '[options] [feeds...]'])),
 };
 
 /** The command that a command line names, also `help NAME`. */

@@ -1,6 +1,5 @@
-import { Command } from 'commander';
 import type { Admin } from '../admin/admin';
-import { addSettings, variablesWithoutFlag } from '../config/command-options';
+import { variablesWithoutFlag } from '../config/command-options';
 import { baseUrlsOf, type ConfigWithApi, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import type { ConsumerLog } from '../log/consumer-log';
@@ -10,19 +9,18 @@ import { instanceName, runWorker } from '../runtime/worker';
 import { createRedactor } from '../secrets/redaction';
 import { version } from '../version';
 import { openLog } from './log/open-log';
+import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { usageError } from './process/command-line';
 import { publisherProgress } from './progress/publisher-progress';
 import { progressScreen } from './progress/screen';
 
-export function runWorkerCommand(run: RunCommand): Command {
-  const command = new Command('run')
+export function runWorkerCommand(run: RunCommand): CliCommand {
+  return new CliCommand('run')
     .option('--once', 'One poll of each feed, then end: exit 0, or 1 when a feed failed')
-    .option('--deliver', 'Also send events to webhooks and Slack, as `highwater deliver` does');
-  return addSettings(command)
-    .addHelpText(
-      'after',
-      `
+    .option('--deliver', 'Also send events to webhooks and Slack, as `highwater deliver` does')
+    .settings()
+    .notes(`
 Environment without a flag:
 ${variablesWithoutFlag()}
 
@@ -32,14 +30,11 @@ Examples:
   $ npx highwater run --feeds ipos --poll-interval 15s
   $ npx highwater run --once --data-dir /var/lib/highwater   from a timer
 
-Ctrl-C or SIGTERM ends it after the current page, a second signal at once. Nothing is lost either way.`,
-    )
-    .action((flags: Record<string, unknown>) =>
-      run((context) => runPublisher(flags, context), flags.once !== true),
-    );
+Ctrl-C or SIGTERM ends it after the current page, a second signal at once. Nothing is lost either way.`)
+    .action((flags: Flags) => run((context) => runPublisher(flags, context), flags.once !== true));
 }
 
-async function runPublisher(flags: Record<string, unknown>, context: CommandContext): Promise<number> {
+async function runPublisher(flags: Flags, context: CommandContext): Promise<number> {
   const once = flags.once === true;
   const config = loadConfig({ flags, env: context.env, cwd: context.cwd }, 'api');
   context.hide(config.secrets);
@@ -47,7 +42,12 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
   const screen = progressScreen(context, format === 'pretty' && (level === 'info' || level === 'debug'));
   const logger = createLogger({ ...config.log, secrets: config.secrets, ...screen.logging });
   const instance = instanceName();
-  if (once && flags.deliver === true) throw onceAndDeliver();
+  if (once && flags.deliver === true)
+    throw usageError(
+      '--deliver goes on until a signal, and --once ends after one poll',
+      'Nothing was started.',
+      'Leave out one of them. Deliveries also run by themselves: `highwater deliver`.',
+    );
   const open = openLog(config, { logger, signal: context.signal, instance });
   const { commitLog: log, registry } = open;
   introduce(config, open.place, once, logger);
@@ -99,14 +99,6 @@ async function runPublisher(flags: Record<string, unknown>, context: CommandCont
     await log.close();
     screen.end();
   }
-}
-
-function onceAndDeliver(): HighwaterError {
-  return usageError(
-    '--deliver goes on until a signal, and --once ends after one poll',
-    'Nothing was started.',
-    'Leave out one of them. Deliveries also run by themselves: `highwater deliver`.',
-  );
 }
 
 /** A publisher that can never begin says so before it names a dashboard. Errors that may pass are left to the feeds. */

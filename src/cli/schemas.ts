@@ -1,41 +1,45 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { Command } from 'commander';
 import { allSubjects, feedSubjects, type Subject } from '../avro/feed-subjects';
-import { FULL_TRANSITIVE, type SchemaRegistry, type SchemaStatus } from '../avro/registry/registry';
+import {
+  type AvroSchema,
+  FULL_TRANSITIVE,
+  type Incompatibility,
+  type SchemaRegistry,
+  type SchemaStatus,
+} from '../avro/registry/registry';
 import { type HistoryStanding, historyFolder, historyStanding } from '../avro/registry/schema-history';
 import { feedSchemas, fullName } from '../avro/schemas';
 import { ownTypes } from '../avro/typescript/own-types';
 import { commandSchema, commandSubject } from '../commands/command-record';
-import { addSettings } from '../config/command-options';
 import { type Config, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import { feedDefinitions } from '../feeds';
+import type { Feed } from '../feeds/feed';
 import { harmless } from '../format/short-text';
 import { commandsTopic, feedTopics } from '../log/topics';
 import { createLogger } from '../logging/logger';
 import { type OpenRegistry, openRegistry } from './log/open-log';
+import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { usageError } from './process/command-line';
 import { painted, type Span, span } from './terminal/text';
 
-type Flags = Readonly<Record<string, unknown>>;
-
-export function schemasCommand(run: RunCommand): Command {
-  const schemas = new Command('schemas');
+export function schemasCommand(run: RunCommand): CliCommand {
+  const schemas = new CliCommand('schemas');
   const registryOptions = ['schemaRegistryUrl', 'schemaRegistryUsername', 'schemaRegistration', 'dataDir'];
-  const add = (command: Command, options: readonly string[]) => {
-    schemas.addCommand(addSettings(command, ['feeds', 'topicPrefix', 'appId', ...options]));
+  const add = (command: CliCommand, options: readonly string[]) => {
+    schemas.addCommand(command.settings(['feeds', 'topicPrefix', 'appId', ...options]));
   };
   add(
-    new Command('print')
+    new CliCommand('print')
       .description('Print every subject of the feeds with its schema, as JSON. Contacts no server.')
       .option('--subject <name>', 'Only the schema of this subject')
       .action((flags: Flags) => run((context) => print(flags, context))),
     [],
   );
   add(
-    new Command('types')
+    new CliCommand('types')
       .description(
         'Print TypeScript types of the feeds that highwater.yaml adds, for programs that import highwater/consumer. Contacts no server.',
       )
@@ -43,7 +47,7 @@ export function schemasCommand(run: RunCommand): Command {
     [],
   );
   add(
-    new Command('check')
+    new CliCommand('check')
       .description('Compare every schema with the registry. Changes nothing.')
       .option('--json', 'One JSON object a line')
       .option(
@@ -58,14 +62,12 @@ export function schemasCommand(run: RunCommand): Command {
     registryOptions,
   );
   add(
-    new Command('register')
+    new CliCommand('register')
       .description('Register every schema, and hold each subject to FULL_TRANSITIVE.')
       .action((flags: Flags) => run((context) => register(flags, context))),
     registryOptions,
   );
-  return schemas.addHelpText(
-    'after',
-    `
+  return schemas.notes(`
 The registry is the one at SCHEMA_REGISTRY_URL; if that is not set, the registry of the embedded log.
 
 Examples:
@@ -73,27 +75,21 @@ Examples:
   $ npx highwater schemas types > feeds.ts       for TypeScript programs that read feeds of your own
   $ npx highwater schemas check                  before an upgrade: exit 1 when a schema would be refused
   $ npx highwater schemas check --history        with every version that was published so far
-  $ npx highwater schemas register               from a deployment, for publishers that only look up`,
-  );
+  $ npx highwater schemas register               from a deployment, for publishers that only look up`);
 }
 
 async function print(flags: Flags, context: CommandContext): Promise<number> {
   const subjects = configuredSubjects(configured(flags, context));
-  if (flags.subject === undefined) {
-    const all = Object.fromEntries(subjects.map(({ subject, schema }) => [subject, schema]));
-    await context.print(`${JSON.stringify(all, null, 2)}\n`);
-    return 0;
-  }
-  const found = subjects.find(({ subject }) => subject === flags.subject);
-  if (found === undefined) {
-    const names = subjects.map(({ subject }) => subject).join(', ');
+  const schemas = new Map<unknown, AvroSchema>(subjects.map(({ subject, schema }) => [subject, schema]));
+  const { subject } = flags;
+  if (subject !== undefined && !schemas.has(subject))
     throw usageError(
-      `no subject ${flags.subject}; there are ${names}`,
+      `no subject ${subject}; there are ${[...schemas.keys()].join(', ')}`,
       'Nothing was printed.',
       'Name one of these subjects. Topic prefix and feeds are part of the choice.',
     );
-  }
-  await context.print(`${JSON.stringify(found.schema, null, 2)}\n`);
+  const shown = subject === undefined ? Object.fromEntries(schemas) : schemas.get(subject);
+  await context.print(`${JSON.stringify(shown, null, 2)}\n`);
   return 0;
 }
 
@@ -108,26 +104,27 @@ async function types(flags: Flags, context: CommandContext): Promise<number> {
   return 0;
 }
 
+const NOT_CHANGED = 'Nothing was changed.';
+
 async function check(flags: Flags, context: CommandContext): Promise<number> {
   const config = configured(flags, context);
   if (flags.history !== undefined) {
     const folder = flags.history === true ? historyFolder : path.resolve(context.cwd, String(flags.history));
-    return checkHistory(namesakes(config), folder, flags.json === true, context);
+    // Versions are kept by the names that topics have without settings.
+    const subjects = configuredSubjects({ ...config, topicPrefix: '', appId: 'highwater' });
+    return checkHistory(subjects, folder, flags, context);
   }
-  return withRegistry(config, context, 'Nothing was changed.', async ({ registry, place }) => {
-    const inspected = await inspectAll(config, registry);
-    for (const one of inspected)
-      await context.print(
-        flags.json === true ? jsonLine(one) : lineOf(inspected, one.subject, one.status, context.color),
-      );
-    refuseIncompatible(inspected, place, 'Nothing was changed.');
-    const missing = inspected.filter(({ status }) => status.state !== 'registered');
+  return withRegistry(config, context, NOT_CHANGED, async ({ registry, place }) => {
+    const inspected = await inspectAll(configuredSubjects(config), registry);
+    await printAll(inspected, flags, context);
+    refuseIncompatible(inspected, place, NOT_CHANGED);
+    const missing = inspected.filter(({ standing }) => standing.state !== 'registered');
     if (config.schemaRegistry?.registration === 'lookup' && missing.length > 0) {
       throw new HighwaterError('SCHEMA_UNREGISTERED', `${named(missing)} not in ${place}`, {
-        now: 'Nothing was changed. A publisher that only looks schemas up would not publish their feeds.',
+        now: `${NOT_CHANGED} A publisher that only looks schemas up would not publish their feeds.`,
       });
     }
-    const weaker = inspected.filter(({ status }) => !isHeld(status));
+    const weaker = inspected.filter(({ standing }) => !isHeld(standing));
     if (weaker.length > 0) {
       context.note(
         `highwater: ${named(weaker)} held to less than FULL_TRANSITIVE by the registry; \`highwater schemas register\` fixes that.\n`,
@@ -141,13 +138,13 @@ async function register(flags: Flags, context: CommandContext): Promise<number> 
   const config = configured(flags, context);
   const now = 'The schemas listed above are registered, the rest are not.';
   return withRegistry(config, context, now, async ({ registry, place }) => {
-    const inspected = await inspectAll(config, registry);
+    const inspected = await inspectAll(configuredSubjects(config), registry);
     // Check all before registering any: half of a feed's schemas is useless.
     refuseIncompatible(inspected, place, 'Nothing was registered.');
-    for (const { subject, schema } of inspected) {
-      await registry.register(subject, schema);
-      const status = await registry.inspect(subject, schema);
-      await context.print(lineOf(inspected, subject, status, context.color));
+    for (const one of inspected) {
+      await registry.register(one.subject, one.schema);
+      const standing = await registry.inspect(one.subject, one.schema);
+      await context.print(lineOf(inspected, { ...one, standing }, context.color));
     }
     return 0;
   });
@@ -160,16 +157,12 @@ function configured(flags: Flags, context: CommandContext): Config {
 }
 
 function configuredSubjects({ feeds, topicPrefix, appId }: Config): Subject[] {
-  const ofFeeds = feeds.flatMap((feed) =>
-    allSubjects(feedSubjects(feed, feedTopics(feed, topicPrefix), feedSchemas(feed))),
-  );
   const commands = { subject: commandSubject(commandsTopic(appId, topicPrefix)), schema: commandSchema };
-  return [...ofFeeds, commands];
+  return [...feeds.flatMap((feed) => subjectsOf(feed, topicPrefix)), commands];
 }
 
-/** Versions are kept by the names that topics have without settings. */
-function namesakes(config: Config): Subject[] {
-  return configuredSubjects({ ...config, topicPrefix: '', appId: 'highwater' });
+export function subjectsOf(feed: Feed, topicPrefix: string): readonly Subject[] {
+  return allSubjects(feedSubjects(feed, feedTopics(feed, topicPrefix), feedSchemas(feed)));
 }
 
 /** @param now what is left behind when the registry fails: unlike a publisher, a command does not ask again */
@@ -192,49 +185,56 @@ async function withRegistry(
   }
 }
 
-type Inspected = Subject & { readonly status: SchemaStatus };
+/** A subject, and how its schema stands: in the registry, or to the versions that are kept of it. */
+export type Judged<Standing = SchemaStatus | HistoryStanding> = Subject & { readonly standing: Standing };
 
-async function inspectAll(config: Config, registry: SchemaRegistry): Promise<Inspected[]> {
-  const inspected: Inspected[] = [];
-  for (const { subject, schema } of configuredSubjects(config)) {
-    inspected.push({ subject, schema, status: await registry.inspect(subject, schema) });
-  }
+export async function inspectAll(
+  subjects: readonly Subject[],
+  registry: SchemaRegistry,
+): Promise<Judged<SchemaStatus>[]> {
+  const inspected: Judged<SchemaStatus>[] = [];
+  for (const { subject, schema } of subjects)
+    inspected.push({ subject, schema, standing: await registry.inspect(subject, schema) });
   return inspected;
 }
 
-/** @throws HighwaterError SCHEMA_INCOMPATIBLE naming all of them */
-function refuseIncompatible(inspected: readonly Inspected[], place: string, now: string): void {
-  const problems = inspected.flatMap(({ subject, status }) =>
-    status.state === 'incompatible' ? [`  ${subject}: ${status.reason.problem}`] : [],
-  );
-  if (problems.length === 0) return;
-  const count = problems.length === 1 ? 'One schema' : `${problems.length} schemas`;
-  throw new HighwaterError(
-    'SCHEMA_INCOMPATIBLE',
-    `${count} cannot follow what ${place} has:\n${problems.join('\n')}`,
-    {
-      now,
-    },
+/** A text for each schema that breaks with an earlier version. */
+export function breaksIn(judged: readonly Judged[]): string[] {
+  return judged.flatMap(({ subject, standing }) =>
+    standing.state === 'incompatible' ? [`${subject}: ${standing.reason.problem}`] : [],
   );
 }
 
-function named(some: readonly Inspected[]): string {
+/** @throws HighwaterError SCHEMA_INCOMPATIBLE naming all of them */
+function refuseIncompatible(inspected: readonly Judged[], place: string, now: string): void {
+  const problems = breaksIn(inspected);
+  if (problems.length === 0) return;
+  const count = problems.length === 1 ? 'One schema' : `${problems.length} schemas`;
+  const what = `${count} cannot follow what ${place} has:\n  ${problems.join('\n  ')}`;
+  throw new HighwaterError('SCHEMA_INCOMPATIBLE', what, { now });
+}
+
+function named(some: readonly Judged[]): string {
   return `${some.map(({ subject }) => subject).join(', ')} ${some.length === 1 ? 'is' : 'are'}`;
 }
 
-/** The contract of `--json`: these members in this order. */
-function jsonLine({ subject, schema, status }: Inspected): string {
-  const { state, level } = status;
-  const { id, version } = state === 'registered' ? status : { id: null, version: null };
-  const breaks = state === 'incompatible' ? breakOf(status.reason) : null;
-  return `${JSON.stringify({ subject, type: fullName(schema), state, id, version, level, breaks })}\n`;
+/** The contract of `--json`: these members in this order. Only the registry has an id and a level. */
+function jsonLine({ subject, schema, standing }: Judged): string {
+  const { state } = standing;
+  const schemaOf = { subject, type: fullName(schema), state };
+  const version = 'version' in standing ? standing.version : state === 'changed' ? standing.latest : null;
+  const breaks = state === 'incompatible' ? breakOf(standing.reason) : null;
+  const id = state === 'registered' ? standing.id : null;
+  const all =
+    'level' in standing
+      ? { ...schemaOf, id, version, level: standing.level, breaks }
+      : { ...schemaOf, version, breaks };
+  return `${JSON.stringify(all)}\n`;
 }
 
-function breakOf({ version, field, problem }: Breaking) {
+function breakOf({ version, field, problem }: Incompatibility) {
   return { version, field, problem };
 }
-
-type Breaking = Extract<SchemaStatus, { state: 'incompatible' }>['reason'];
 
 const labels = {
   registered: span('= registered  ', 'dim'),
@@ -246,13 +246,13 @@ const labels = {
   incompatible: span('x incompatible', 'red'),
 } as const satisfies Readonly<Record<(SchemaStatus | HistoryStanding)['state'], Span>>;
 
-/** How a schema stands, in the registry or to the versions that are kept of it, as one line. */
-function lineOf(
-  all: readonly Subject[],
-  subject: string,
-  standing: SchemaStatus | HistoryStanding,
-  color: boolean,
-): string {
+/** Prints how each schema stands, a line each. */
+async function printAll(judged: readonly Judged[], flags: Flags, context: CommandContext): Promise<void> {
+  for (const one of judged)
+    await context.print(flags.json === true ? jsonLine(one) : lineOf(judged, one, context.color));
+}
+
+function lineOf(all: readonly Subject[], { subject, standing }: Judged, color: boolean): string {
   const subjectCells = Math.max(0, ...all.map((one) => one.subject.length));
   const isWeaker = 'level' in standing && !isHeld(standing);
   const spans = [
@@ -288,8 +288,6 @@ export function isHeld({ level }: SchemaStatus): boolean {
   return level === null || level === FULL_TRANSITIVE;
 }
 
-type Judged = Subject & { readonly standing: HistoryStanding };
-
 /**
  * `schemas check --history`: each schema against the versions that are kept of it.
  * @throws HighwaterError SCHEMA_INCOMPATIBLE, SCHEMA_UNRECORDED, USAGE_INVALID
@@ -297,10 +295,9 @@ type Judged = Subject & { readonly standing: HistoryStanding };
 async function checkHistory(
   subjects: readonly Subject[],
   folder: string,
-  isJson: boolean,
-  { print, color }: CommandContext,
+  flags: Flags,
+  context: CommandContext,
 ): Promise<number> {
-  const now = 'Nothing was changed.';
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw usageError(
       `--history: ${folder} is not a folder`,
@@ -308,36 +305,26 @@ async function checkHistory(
       `Name a folder with <subject>/<version>.avsc, or leave it out to compare with the schemas that come with highwater (${historyFolder}).`,
     );
   const judged = subjects.map((subject) => ({ ...subject, standing: historyStanding(subject, folder) }));
-  for (const one of judged)
-    await print(isJson ? historyJson(one) : lineOf(judged, one.subject, one.standing, color));
-  const broken = judged.flatMap(({ subject, standing }) =>
-    standing.state === 'incompatible' ? [`\n  ${subject}: ${standing.reason.problem}`] : [],
-  );
+  await printAll(judged, flags, context);
+  const broken = breaksIn(judged);
   if (broken.length > 0) {
-    const what = `not every version in ${folder} and these schemas can read each other:${broken.join('')}`;
-    throw new HighwaterError('SCHEMA_INCOMPATIBLE', what, { now });
+    const what = `not every version in ${folder} and these schemas can read each other:\n  ${broken.join('\n  ')}`;
+    throw new HighwaterError('SCHEMA_INCOMPATIBLE', what, { now: NOT_CHANGED });
   }
-  const missing = judged.flatMap(({ subject, schema, standing }) => {
-    if (standing.state === 'changed') return [`\n  ${subject}: ${changed(standing.latest)}`];
-    if (standing.state !== 'unexplained') return [];
-    return [
-      `\n  ${subject}: ${standing.changelog} has no line for version ${standing.version} of ${fullName(schema)}`,
-    ];
+  const missing = judged.flatMap((one) => {
+    const text = missingText(one);
+    return text === null ? [] : [`\n  ${one.subject}: ${text}`];
   });
   if (missing.length === 0) return 0;
   throw new HighwaterError('SCHEMA_UNRECORDED', `the history does not have all of it:${missing.join('')}`);
 }
 
-function changed(latest: number | null): string {
-  return latest === null
+/** Null: the history has all of it. */
+function missingText({ schema, standing }: Judged<HistoryStanding>): string | null {
+  if (standing.state === 'unexplained')
+    return `${standing.changelog} has no line for version ${standing.version} of ${fullName(schema)}`;
+  if (standing.state !== 'changed') return null;
+  return standing.latest === null
     ? 'no version of it is kept'
-    : `it differs from version ${latest}, the latest that is kept`;
-}
-
-/** The contract of `--json` with `--history`: these members in this order. */
-function historyJson({ subject, schema, standing }: Judged): string {
-  const { state } = standing;
-  const version = 'version' in standing ? standing.version : state === 'changed' ? standing.latest : null;
-  const breaks = state === 'incompatible' ? breakOf(standing.reason) : null;
-  return `${JSON.stringify({ subject, type: fullName(schema), state, version, breaks })}\n`;
+    : `it differs from version ${standing.latest}, the latest that is kept`;
 }

@@ -1,8 +1,9 @@
-import { Command, Option } from 'commander';
+import { Option } from 'commander';
 import { portUnavailable } from '../net/port-unavailable';
 import { feedNames } from '../simulator/endpoints';
 import { type Scenario, type ScenarioName, scenarioNames, scenarios } from '../simulator/scenarios';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../simulator/simulator';
+import { CliCommand } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue, wholeNumberValue } from './process/command-line';
 
@@ -18,9 +19,9 @@ interface SimulateFlags {
   readonly list?: true;
 }
 
-export function simulateCommand(run: RunCommand): Command {
+export function simulateCommand(run: RunCommand): CliCommand {
   const count = wholeNumberValue(0, 10_000_000);
-  return new Command('simulate')
+  return new CliCommand('simulate')
     .option('--port <port>', 'Port to listen on; 0 for any free one', wholeNumberValue(0, 65_535), 0)
     .option('--host <address>', 'Address to listen on; 0.0.0.0 lets other machines in', '127.0.0.1')
     .option('--seed <number>', 'The same seed makes the same records', wholeNumberValue(0, 2 ** 32 - 1), 1)
@@ -34,13 +35,10 @@ export function simulateCommand(run: RunCommand): Command {
     .option('--ipos <count>', 'IPOs at the start', count)
     .option('--interval <duration>', 'Time between two events of the market day', durationValue)
     .option('--list', 'List the scenarios and end')
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 Examples:
   $ npx highwater simulate --port 8080
-  $ npx highwater simulate --scenario careless --ipos 20000 --interval 100ms`,
-    )
+  $ npx highwater simulate --scenario careless --ipos 20000 --interval 100ms`)
     .action((flags: SimulateFlags) => run((context) => simulate(flags, context), true));
 }
 

@@ -1,6 +1,4 @@
-import { Command } from 'commander';
 import { pause, unlessAborted } from '../async/wait';
-import { addSettings } from '../config/command-options';
 import type { Config } from '../config/load-config';
 import type { DeliveryStatus } from '../delivery/status';
 import { errorKinds, HighwaterError } from '../errors';
@@ -20,6 +18,7 @@ import {
   publisherLines,
   publisherView,
 } from './process/ask-publisher';
+import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue } from './process/command-line';
 import { liveRegion } from './terminal/live-region';
@@ -30,25 +29,21 @@ import { type Column, fittedTable, painted, type Span, type Style, span, wrapped
 const NOT_WELL = 3;
 const USUAL_WATCH_MS = 2_000;
 
-interface StatusFlags {
-  readonly json?: true;
+interface StatusFlags extends Flags {
   /** ms; true: the usual time. */
   readonly watch?: number | true;
-  readonly [setting: string]: unknown;
 }
 
-export function statusCommand(run: RunCommand): Command {
-  const command = new Command('status')
+export function statusCommand(run: RunCommand): CliCommand {
+  return new CliCommand('status')
     .option('--json', 'One JSON object a line, one line for each feed and each delivery')
     .option(
       '-w, --watch [duration]',
       'Show the status again at this interval, until Ctrl-C (2s)',
       durationValue,
-    );
-  return addSettings(command, ['feeds', 'dataDir', 'topicPrefix', 'appId', 'pollInterval'])
-    .addHelpText(
-      'after',
-      `
+    )
+    .settings(['feeds', 'dataDir', 'topicPrefix', 'appId', 'pollInterval'])
+    .notes(`
 LAST SCAN: when the API was last read to its end. MARK: how old the newest record of that scan is (\`updated\`). API: shown
 if the feeds read different APIs. ✓ up to date, ↻ being read, ! behind, ‖ paused, ✗ needs an operator,
 ? has never shown a row. The lines below the table say what is wrong and what to do.
@@ -59,22 +54,11 @@ its publisher. A paused feed is not behind. --poll-interval is used only for a f
 Examples:
   $ npx highwater status
   $ npx highwater status -w                 keep it on the screen
-  $ npx highwater status --json | jq -r 'select(.behind) | .feed'`,
-    )
+  $ npx highwater status --json | jq -r 'select(.behind) | .feed'`)
     .action((flags: StatusFlags) => run((context) => showStatus(flags, context)));
 }
 
-async function showStatus(flags: StatusFlags, context: CommandContext): Promise<number> {
-  try {
-    return await readStatusOf(flags, context);
-  } catch (error) {
-    const view = flags.json === true ? null : await publisherView(flags, context);
-    if (view !== null) context.note(`The log cannot be read. ${publisherLines(view)}`);
-    throw error;
-  }
-}
-
-function readStatusOf(flags: StatusFlags, context: CommandContext): Promise<number> {
+function showStatus(flags: StatusFlags, context: CommandContext): Promise<number> {
   const warn = (warning: string): void => context.note(`highwater: ${warning}\n`);
   const show = async (open: OpenReader, config: Config): Promise<number> => {
     if (flags.watch !== undefined)
@@ -88,7 +72,11 @@ function readStatusOf(flags: StatusFlags, context: CommandContext): Promise<numb
     }
     return all.some(({ behind, condition }) => behind || condition === 'parked') ? NOT_WELL : 0;
   };
-  return readLog(flags, 'feeds', context, show, warn);
+  return readLog(flags, 'feeds', context, show, warn).catch(async (error: unknown) => {
+    const view = flags.json === true ? null : await publisherView(flags, context);
+    if (view !== null) context.note(`The log cannot be read. ${publisherLines(view)}`);
+    throw error;
+  });
 }
 
 interface Explained {
@@ -318,28 +306,25 @@ function problemLines({ mark, style, texts, remedy }: Problem, width: number): S
 function costLines({ feed, records, requests_per_poll: requests }: StatusLine, width: number): Span[][] {
   if (requests === null) return [];
   const text = `${harmless(feed)} has no filter by time: each poll reads all ${counted(records, 'record')}, in at least ${counted(requests, 'request')}.`;
-  return wrapped(text, width).map((part) => [span(part, 'dim')]);
+  return styledLines(text, width, 'dim');
+}
+
+function styledLines(text: string, width: number, style: Style): Span[][] {
+  return wrapped(text, width).map((part) => [span(part, style)]);
 }
 
 function summaryLines(all: readonly StatusLine[], width: number): Span[][] {
-  const counts = { green: 0, cyan: 0 };
-  for (const status of all) {
-    const [, style] = stateOf(status);
-    if (style === 'green' || style === 'cyan') counts[style] += 1;
+  const styles = all.map((status) => stateOf(status)[1]);
+  const fine = styles.filter((style) => style === 'green').length;
+  const busy = styles.filter((style) => style === 'cyan').length;
+  const { length } = all;
+  if (fine === length) {
+    const text = length === 1 ? 'The feed is up to date.' : `All ${length} feeds are up to date.`;
+    return styledLines(text, width, 'green');
   }
-  const { green: fine, cyan: busy } = counts;
-  const line = (text: string, style: Style) => wrapped(text, width).map((part) => [span(part, style)]);
-  if (fine === all.length)
-    return line(
-      all.length === 1 ? 'The feed is up to date.' : `All ${all.length} feeds are up to date.`,
-      'green',
-    );
-  const feeds = all.length === 1 ? 'feed' : 'feeds';
   const read = busy === 0 ? '' : `, ${busy} being read`;
-  return line(
-    `${fine} of ${all.length} ${feeds} up to date${read}.`,
-    fine + busy === all.length ? 'cyan' : 'yellow',
-  );
+  const text = `${fine} of ${length} ${length === 1 ? 'feed' : 'feeds'} up to date${read}.`;
+  return styledLines(text, width, fine + busy === length ? 'cyan' : 'yellow');
 }
 
 interface Problem {

@@ -1,8 +1,6 @@
-import { Command } from 'commander';
 import { retrying } from '../async/retrying';
 import { unlessAborted } from '../async/wait';
 import type { DecodedRecord } from '../avro/codec/record-decoder';
-import { addSettings } from '../config/command-options';
 import type { Config } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import { recordJson } from '../json/json-text';
@@ -11,24 +9,23 @@ import { eventLine } from './lines/event-line';
 import { type OpenReader, readLog } from './log/open-log';
 import { feedsByTopic, meantTopic, missingTopicNote } from './log/tail-topics';
 import { tolerantDecoder } from './log/tolerant-decoder';
+import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue, opsValue, usageError, wholeNumberValue } from './process/command-line';
 
-interface TailFlags {
+interface TailFlags extends Flags {
   readonly fromBeginning?: true;
   readonly follow: boolean;
-  readonly json?: true;
   readonly op?: ReadonlySet<string>;
   readonly key?: string;
   readonly limit?: number;
   readonly last?: number;
   /** ms ago */
   readonly since?: number;
-  readonly [setting: string]: unknown;
 }
 
-export function tailCommand(run: RunCommand): Command {
-  const command = new Command('tail')
+export function tailCommand(run: RunCommand): CliCommand {
+  return new CliCommand('tail')
     .argument(
       '<topics...>',
       'such as ipos, ipos.deal-status or ipos.current; the topic prefix may be left out',
@@ -47,18 +44,15 @@ export function tailCommand(run: RunCommand): Command {
       opsValue,
     )
     .option('--key <key>', 'Only records with this key')
-    .option('--limit <count>', 'End after this many records', wholeNumberValue(1, Number.MAX_SAFE_INTEGER));
-  return addSettings(command, ['dataDir', 'topicPrefix'])
-    .addHelpText(
-      'after',
-      `
+    .option('--limit <count>', 'End after this many records', wholeNumberValue(1, Number.MAX_SAFE_INTEGER))
+    .settings(['dataDir', 'topicPrefix'])
+    .notes(`
 Examples:
   $ npx highwater tail ipos.deal-status                     status changes of IPOs as they happen
   $ npx highwater tail ipos insights.rating-changes -n 20   the last twenty of two topics, then new ones
   $ npx highwater tail ipos --since 1h --no-follow          changes of the last hour
   $ npx highwater tail insights --op c,u --from-beginning   without the reads of the first snapshot
-  $ npx highwater tail ipos --json --no-follow --from-beginning | jq .value.after.name`,
-    )
+  $ npx highwater tail ipos --json --no-follow --from-beginning | jq .value.after.name`)
     .action((topics: string[], flags: TailFlags) => run((context) => tail(topics, flags, context)));
 }
 
@@ -163,17 +157,9 @@ async function* wantedRecords(
 }
 
 /** The contract of `--json`: these members in this order. */
-function jsonLine({
-  topic,
-  partition,
-  logOffset,
-  timestamp,
-  key,
-  type,
-  headers,
-  value,
-}: DecodedRecord): string {
-  return `${recordJson({ topic, partition, offset: logOffset, timestamp, key, type, headers, value })}\n`;
+function jsonLine(record: DecodedRecord): string {
+  const { topic, partition, logOffset: offset, timestamp, key, type, headers, value } = record;
+  return `${recordJson({ topic, partition, offset, timestamp, key, type, headers, value })}\n`;
 }
 
 /** If there are several topics, or another one than was typed, each line names its own. */

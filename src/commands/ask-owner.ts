@@ -142,37 +142,27 @@ function unanswered(what: string, cause?: unknown): HighwaterError {
   return new HighwaterError('COMMAND_UNANSWERED', what, { cause });
 }
 
-interface NextWithin<T> {
-  /** @returns null when the time is over, the signal came, or nothing more comes */
-  take(withinMs: number, signal: AbortSignal): Promise<T | null>;
-  /** Nobody takes anything any more. */
-  abandon(): void;
-}
-
 /** Items one by one, with a limit for each wait. An item that comes later belongs to the next call. */
-function nextWithin<T>(items: AsyncGenerator<T>): NextWithin<T> {
+function nextWithin<T>(items: AsyncGenerator<T>) {
   let coming: Promise<IteratorResult<T>> | null = null;
   return {
-    async take(withinMs, signal) {
+    /** @returns null when the time is over, the signal came, or nothing more comes */
+    async take(withinMs: number, signal: AbortSignal): Promise<T | null> {
       coming ??= items.next();
       const over = new AbortController();
-      const late = pauseOf(withinMs, AbortSignal.any([signal, over.signal]));
+      const late = pause(Math.max(0, withinMs), AbortSignal.any([signal, over.signal]));
       try {
         const first = await Promise.race([coming, late]);
-        if (first === null) return null;
+        if (first === undefined) return null;
         coming = null;
         return first.done === true ? null : first.value;
       } finally {
         over.abort();
       }
     },
-    abandon() {
+    /** Nobody takes anything any more. */
+    abandon(): void {
       (coming ?? items.return(undefined)).catch(() => undefined);
     },
   };
-}
-
-async function pauseOf(ms: number, signal: AbortSignal): Promise<null> {
-  await pause(Math.max(0, ms), signal);
-  return null;
 }

@@ -8,7 +8,7 @@ import type { CommitLog, SharedTopicSpec } from '../log/commit-log';
 /** One value of the command topic. `schemas/command.avsc` explains the names. */
 export interface CommandRecord {
   readonly request_id: string;
-  readonly kind: CommandRecordKind;
+  readonly kind: 'request' | 'accepted' | 'withdrawn' | 'progress' | 'done' | 'failed';
   readonly feed: string;
   readonly command: string;
   /** Name → JSON text. */
@@ -21,18 +21,9 @@ export interface CommandRecord {
   readonly summary: string | null;
   /** Name → JSON text. */
   readonly facts: Readonly<Record<string, string>>;
-  readonly error: CommandError | null;
+  readonly error: Readonly<Record<'code' | 'message' | 'now' | 'remedy', string>> | null;
   /** ms */
   readonly ts_ms: number;
-}
-
-export type CommandRecordKind = 'request' | 'accepted' | 'withdrawn' | 'progress' | 'done' | 'failed';
-
-export interface CommandError {
-  readonly code: string;
-  readonly message: string;
-  readonly now: string;
-  readonly remedy: string;
 }
 
 export const commandSchema = readSchema('command.avsc');
@@ -41,31 +32,29 @@ export function commandSubject(topic: Pick<SharedTopicSpec, 'name'>): string {
   return `${topic.name}-value`;
 }
 
-/** Values of the command topic to and from the wire format. */
-export interface CommandCodec {
-  /** @throws HighwaterError REGISTRY_*, SCHEMA_*: the schema is registered, or looked up, by the first call that can */
-  encode(record: CommandRecord): Promise<Buffer>;
-  /** Null for a value that is not a command. @throws HighwaterError what may pass by itself, such as REGISTRY_UNREACHABLE */
-  decode(value: Buffer): Promise<CommandRecord | null>;
-}
-
-export interface CommandCodecOptions {
-  /** Called once for each schema id whose records are passed over. */
-  readonly passesOver?: (schemaId: number, why: string) => void;
-  /** ms */
-  readonly now?: () => number;
-}
-
 /** How long a refusal is remembered, in ms. The registry may answer otherwise later. */
 const ASK_AGAIN_MS = 5_000;
 /** Most ids that are remembered. Any program can write to the topic, with any id. */
 const MOST_FOREIGN = 1_000;
 
+type CommandCodec = ReturnType<typeof commandCodec>;
+
+/**
+ * Values of the command topic to and from the wire format.
+ * @param passesOver called once for each schema id whose records are passed over
+ * @param now ms
+ */
 export function commandCodec(
   topic: Pick<SharedTopicSpec, 'name'>,
   registry: Pick<SchemaRegistry, 'register' | 'schemaById'>,
-  { passesOver, now = () => performance.now() }: CommandCodecOptions = {},
-): CommandCodec {
+  {
+    passesOver,
+    now = () => performance.now(),
+  }: {
+    readonly passesOver?: (schemaId: number, why: string) => void;
+    readonly now?: () => number;
+  } = {},
+) {
   let writer: WireType<CommandRecord> | null = null;
   const reader = wireType<CommandRecord>(commandSchema, NO_ID);
   /** Schema ids that are not of commands, as far as is known → when the registry is asked again, ms. */
@@ -95,11 +84,13 @@ export function commandCodec(
   }
 
   return {
-    async encode(record) {
+    /** @throws HighwaterError REGISTRY_*, SCHEMA_*: the schema is registered, or looked up, by the first call that can */
+    async encode(record: CommandRecord): Promise<Buffer> {
       writer ??= wireType(commandSchema, await registry.register(commandSubject(topic), commandSchema));
       return writer.encode(record);
     },
-    async decode(value) {
+    /** Null for a value that is not a command. @throws HighwaterError what may pass by itself, such as REGISTRY_UNREACHABLE */
+    async decode(value: Buffer): Promise<CommandRecord | null> {
       const id = schemaIdOf(value);
       if (id === null || !(await isOurs(id))) return null;
       try {

@@ -73,19 +73,13 @@ export function outcomeOf({ kind, summary, facts, error }: Said): Outcome | null
   if (kind !== 'failed') return null;
   const { code, message, now, remedy } = error ?? unnamed;
   // The owner may be of a version that has more codes.
-  return {
-    ok: false,
-    error: isKnown(code)
-      ? new HighwaterError(code, message, { now, remedy })
-      : new HighwaterError('UNEXPECTED', `${code}: ${message}`, { now, remedy }),
-  };
+  const [known, what] = Object.hasOwn(errorKinds, code)
+    ? [code as ErrorCode, message]
+    : (['UNEXPECTED', `${code}: ${message}`] as const);
+  return { ok: false, error: new HighwaterError(known, what, { now, remedy }) };
 }
 
 const unnamed = { code: 'UNEXPECTED', message: 'the publisher gave no reason', now: '', remedy: '' };
-
-function isKnown(code: string): code is ErrorCode {
-  return Object.hasOwn(errorKinds, code);
-}
 
 export function factsOf(texts: Readonly<Record<string, string>>): Facts {
   return parsedTexts(texts) as Facts;

@@ -9,31 +9,25 @@ export interface Request {
   answer(outcome: Outcome): void;
 }
 
-/** Commands that wait for the loop of one feed, in their order. */
-export interface Inbox {
-  put(request: Request): void;
-  /** The first one, taken out; null when there is none. */
-  take(): Request | null;
-  /** The first request, which stays in the inbox. */
-  first(): Request | null;
-  /** All, taken out. */
-  takeAll(): readonly Request[];
-  /** Resolves at once while something waits, else with the next `put` or the signal. */
-  filled(signal: AbortSignal): Promise<void>;
-}
+export type Inbox = ReturnType<typeof createInbox>;
 
-export function createInbox(): Inbox {
+/** Commands that wait for the loop of one feed, in their order. */
+export function createInbox() {
   const waiting: Request[] = [];
   let wake = (): void => undefined;
   return {
-    put(request) {
+    put(request: Request): void {
       waiting.push(request);
       wake();
     },
-    take: () => waiting.shift() ?? null,
-    first: () => waiting[0] ?? null,
-    takeAll: () => waiting.splice(0),
-    filled(signal) {
+    /** The first one, taken out; null when there is none. */
+    take: (): Request | null => waiting.shift() ?? null,
+    /** The first request, which stays in the inbox. */
+    first: (): Request | null => waiting[0] ?? null,
+    /** All, taken out. */
+    takeAll: (): readonly Request[] => waiting.splice(0),
+    /** Resolves at once while something waits, else with the next `put` or the signal. */
+    filled(signal: AbortSignal): Promise<void> {
       if (waiting.length > 0 || signal.aborted) return Promise.resolve();
       return new Promise((resolve) => {
         wake = () => {

@@ -1,51 +1,29 @@
 import type { CommandRecord } from './command-record';
 
+export type Ledger = ReturnType<typeof createLedger>;
+
 /**
  * The state that follows from the records of the command topic, in log order. Only the log decides about a request: the first of
  * its `accepted` and `withdrawn` records counts. So at most one owner carries a request out, and none that its asker has withdrawn,
  * however late anybody reads or writes.
  */
-export interface Ledger {
-  /** @returns whether the record is the first of its request to settle it, or the first that asks it */
-  take(record: Pick<CommandRecord, 'request_id' | 'kind' | 'expires_ms'>): boolean;
-  /** Requests that expired before the moment (ms) are forgotten: nobody accepts them any more. */
-  forget(before: number): void;
-  readonly size: number;
-}
-
-interface Entry {
-  readonly expiresMs: number;
-  isAsked: boolean;
-  isSettled: boolean;
-}
-
-export function createLedger(): Ledger {
-  const entries = new Map<string, Entry>();
-
-  function entryOf(requestId: string, expiresMs: number): Entry {
-    const known = entries.get(requestId);
-    if (known !== undefined) return known;
-    const entry: Entry = { expiresMs, isAsked: false, isSettled: false };
-    entries.set(requestId, entry);
-    return entry;
-  }
+export function createLedger() {
+  /** The requests that were asked or settled. */
+  const entries = new Map<string, { readonly expiresMs: number; readonly isSettled: boolean }>();
 
   return {
-    take({ request_id, kind, expires_ms }) {
-      if (kind === 'request') {
-        const entry = entryOf(request_id, expires_ms);
-        // A request that is settled before it is asked was asked before: the log may show a record twice.
-        if (entry.isAsked || entry.isSettled) return false;
-        entry.isAsked = true;
-        return true;
-      }
-      if (kind !== 'accepted' && kind !== 'withdrawn') return false;
-      const entry = entryOf(request_id, expires_ms);
-      if (entry.isSettled) return false;
-      entry.isSettled = true;
+    /** @returns whether the record is the first of its request to settle it, or the first that asks it */
+    take({ request_id: id, kind, expires_ms }: Pick<CommandRecord, 'request_id' | 'kind' | 'expires_ms'>) {
+      if (!['request', 'accepted', 'withdrawn'].includes(kind)) return false;
+      const known = entries.get(id);
+      const isSettled = kind !== 'request';
+      // A request that is settled before it is asked was asked before: the log may show a record twice.
+      if (known !== undefined && (known.isSettled || !isSettled)) return false;
+      entries.set(id, { expiresMs: known?.expiresMs ?? expires_ms, isSettled });
       return true;
     },
-    forget(before) {
+    /** Requests that expired before the moment (ms) are forgotten: nobody accepts them any more. */
+    forget(before: number): void {
       for (const [id, { expiresMs }] of entries) if (expiresMs < before) entries.delete(id);
     },
     get size() {

@@ -5,9 +5,13 @@ import { HighwaterError } from '../errors';
 import type { CommitLog, SharedTopicSpec } from '../log/commit-log';
 import type { Logger } from '../logging/logger';
 import type { Redact } from '../secrets/redaction';
-import { answerQueue } from './answers';
-import { type Command, commandOf, saidAccepted, saidOutcome, saidProgress } from './command';
-import { type CommandRecord, commandCodec } from './command-record';
+import { type Command, commandOf, type Said, saidAccepted, saidOutcome, saidProgress } from './command';
+import {
+  type CommandRecord,
+  type CommandWriterDeps,
+  commandCodec,
+  writeCommandRecord,
+} from './command-record';
 import { createInbox, type Inbox, type Request } from './inbox';
 import { createLedger, ownerStep } from './protocol';
 
@@ -29,13 +33,7 @@ export interface ServeCommandsDeps {
 }
 
 /** Requests of operators for the feeds of this process. */
-export interface CommandServer {
-  inboxOf(feed: string): Inbox;
-  /** The feed is owned no more: what waits for it is answered, and never carried out. */
-  lost(feed: string): void;
-  /** Takes no more requests, answers the open ones, and ends within seconds. */
-  close(): Promise<void>;
-}
+export type CommandServer = ReturnType<typeof serveCommands>;
 
 /** After a failure the topic is followed again, with growing pauses. */
 const [firstRetryMs, lastRetryMs] = [500, 30_000];
@@ -49,7 +47,7 @@ const forgetAfterMs = 600_000;
  * Follows the command topic from its beginning, accepts what concerns a feed of this process, and puts it into that feed's
  * inbox. Whatever fails here, publishing goes on.
  */
-export function serveCommands(deps: ServeCommandsDeps): CommandServer {
+export function serveCommands(deps: ServeCommandsDeps) {
   const { log, registry, logger, topic, instance, redact, heartbeatMs = 5_000, now: clock = Date.now } = deps;
   const codec = commandCodec(topic, registry, { passesOver });
   const ownerId = randomUUID();
@@ -177,8 +175,10 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
 
   return {
     inboxOf,
+    /** The feed is owned no more: what waits for it is answered, and never carried out. */
     lost: refuseWaiting,
-    async close() {
+    /** Takes no more requests, answers the open ones, and ends within seconds. */
+    async close(): Promise<void> {
       isClosing = true;
       for (const feed of inboxes.keys()) refuseWaiting(feed);
       for (const [request, asked] of open) request.answer({ ok: false, error: notFinished(asked) });
@@ -191,27 +191,93 @@ export function serveCommands(deps: ServeCommandsDeps): CommandServer {
   };
 }
 
-const now = 'Nothing of it was done.';
-
 /** The answers to a command that the owner did not carry out to its end. @param instance how askers name the owner to people */
 function refusalsBy(instance: string) {
+  const refused = (what: string, remedy = 'Ask again.') =>
+    new HighwaterError('COMMAND_REFUSED', what, { now: 'Nothing of it was done.', remedy });
   return {
-    notStarted({ command, feed }: CommandRecord) {
-      const what = `${instance} let go of the feed ${feed} before it began with ${command}`;
-      return new HighwaterError('COMMAND_REFUSED', what, { now, remedy: 'Ask again.' });
+    notStarted: ({ command, feed }: CommandRecord) =>
+      refused(`${instance} let go of the feed ${feed} before it began with ${command}`),
+    notFinished: ({ command, feed }: CommandRecord) =>
+      new HighwaterError(
+        'COMMAND_INTERRUPTED',
+        `${instance} ended while it carried out ${command} of ${feed}`,
+      ),
+    tooLate: ({ command, feed, expires_ms }: CommandRecord) =>
+      refused(
+        `${instance} came to ${command} of ${feed} after ${new Date(expires_ms).toISOString()}, when it had expired`,
+      ),
+    unknownCommand: ({ command, feed }: CommandRecord) =>
+      refused(
+        `${instance}, which owns ${feed}, does not know the command ${command}, or not so`,
+        'Use the same version of highwater as the publisher.',
+      ),
+  };
+}
+
+/** How often a write is tried: an asker waits less long for `accepted` than for an outcome, and progress is repeated anyway. */
+const tries: Partial<Record<Said['kind'], number>> = { accepted: 3, progress: 1 };
+const answerTries = 5;
+const [soonMs, retryMs] = [100, 2_000];
+
+type AnswerDeps = CommandWriterDeps &
+  Pick<ServeCommandsDeps, 'logger' | 'redact' | 'instance'> & {
+    /** The id of this process. */
+    readonly ownerId: string;
+    /** Own clock, ms. */
+    readonly now: () => number;
+    /** The process ends, so retries come soon. */
+    isClosing(): boolean;
+  };
+
+/** An owner's answers to commands, written in its order. @param signal after it, nothing more is tried */
+function answerQueue(deps: AnswerDeps, signal: AbortSignal) {
+  const { logger, redact, instance, ownerId, now } = deps;
+  let queue: Promise<void> = Promise.resolve();
+
+  async function write(asked: CommandRecord, said: Said): Promise<void> {
+    const most = tries[said.kind] ?? answerTries;
+    for (let attempt = 1; ; attempt++) {
+      const record = { ...asked, ...said, owner: instance, owner_id: ownerId, ts_ms: now() };
+      try {
+        await writeCommandRecord(redacted(record, redact), deps, signal);
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        const facts = { feed: asked.feed, command: asked.command, said: said.kind, error };
+        const isUrgent = deps.isClosing() || said.kind === 'accepted';
+        if (attempt < most) await pause(isUrgent ? soonMs : retryMs, signal);
+        else {
+          if (said.kind === 'progress') logger.debug('progress of a command could not be told', facts);
+          else logger.warn('the asker of a command could not be answered', facts);
+          return;
+        }
+      }
+    }
+  }
+
+  return {
+    /** Resolves when it is written or given up; of that the log tells. */
+    say(asked: CommandRecord, said: Said): Promise<void> {
+      queue = queue.then(() => write(asked, said));
+      return queue;
     },
-    notFinished({ command, feed }: CommandRecord) {
-      const what = `${instance} ended while it carried out ${command} of ${feed}`;
-      return new HighwaterError('COMMAND_INTERRUPTED', what);
-    },
-    tooLate({ command, feed, expires_ms }: CommandRecord) {
-      const what = `${instance} came to ${command} of ${feed} after ${new Date(expires_ms).toISOString()}, when it had expired`;
-      return new HighwaterError('COMMAND_REFUSED', what, { now, remedy: 'Ask again.' });
-    },
-    unknownCommand({ command, feed }: CommandRecord) {
-      const what = `${instance}, which owns ${feed}, does not know the command ${command}, or not so`;
-      const remedy = 'Use the same version of highwater as the publisher.';
-      return new HighwaterError('COMMAND_REFUSED', what, { now, remedy });
+    /** All that was said by now is written or given up. */
+    drained: () => queue,
+  };
+}
+
+/** Figures are numbers and names of ours; texts may quote a server. */
+function redacted(record: CommandRecord, redact: Redact): CommandRecord {
+  const { summary, error } = record;
+  return {
+    ...record,
+    summary: summary === null ? null : redact(summary),
+    error: error && {
+      ...error,
+      message: redact(error.message),
+      now: redact(error.now),
+      remedy: redact(error.remedy),
     },
   };
 }

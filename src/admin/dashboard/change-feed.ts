@@ -243,46 +243,35 @@ interface Envelope extends ShownEnvelope {
 }
 
 /** A change as it lies in the log, without the number that it is shown by. */
-interface ReadChange {
-  readonly eventId: string;
-  readonly view: Omit<ChangeView, 'n' | 'transitions'>;
-}
+type ReadChange = ReturnType<typeof readChange>;
 
 const MOST_FIELDS = 20;
 
 /** A change event in the form in which people see it. */
-export function readChange(feed: Feed, record: DecodedRecord): ReadChange {
+export function readChange(feed: Feed, record: DecodedRecord) {
   const { op, source, ts_ms, event_id } = record.value as Envelope;
   const { title, symbol, fields } = shownChange(feed, record);
-  return {
-    eventId: event_id,
-    view: {
-      feed: feed.name,
-      key: vendorText(record.key)!,
-      op,
-      origin: source.origin,
-      symbol: vendorText(symbol || null),
-      title: vendorText(title)!,
-      observedAtMs: ts_ms,
-      updated: source.updated,
-      seq: source.seq,
-      fields: fields.slice(0, MOST_FIELDS).map((one) => {
-        const [before, after] = vendorTexts(one.before, one.after);
-        return { field: vendorText(one.field)!, before, after };
-      }),
-      moreFields: Math.max(0, fields.length - MOST_FIELDS),
-    },
+  const view: Omit<ChangeView, 'n' | 'transitions'> = {
+    feed: feed.name,
+    key: vendorText(record.key)!,
+    op,
+    origin: source.origin,
+    symbol: vendorText(symbol || null),
+    title: vendorText(title)!,
+    observedAtMs: ts_ms,
+    updated: source.updated,
+    seq: source.seq,
+    fields: fields.slice(0, MOST_FIELDS).map((one) => {
+      const [before, after] = vendorTexts(one.before, one.after);
+      return { field: vendorText(one.field)!, before, after };
+    }),
+    moreFields: Math.max(0, fields.length - MOST_FIELDS),
   };
+  return { eventId: event_id, view };
 }
 
-/** A transition, and the event that caused it. */
-interface ReadTransition {
-  readonly causedBy: string;
-  readonly view: TransitionView;
-}
-
-/** An event of one of the feed's declared transitions as the page shows it; null for any other record. */
-export function readTransition(feed: Feed, record: DecodedRecord): ReadTransition | null {
+/** An event of one of the feed's declared transitions as the page shows it, and the id of its cause; null for any other record. */
+export function readTransition(feed: Feed, record: DecodedRecord) {
   const shown = shownTransition(feed, record);
   const { caused_by } = record.value as { readonly caused_by?: unknown };
   if (shown === null || typeof caused_by !== 'string') return null;
@@ -292,14 +281,8 @@ export function readTransition(feed: Feed, record: DecodedRecord): ReadTransitio
     const texts = moves.map((move) => vendorText(move[side])).filter((text) => text !== null);
     return texts.length === 0 ? null : texts.join(', ');
   };
-  return {
-    causedBy: caused_by,
-    view: {
-      type: transition.type,
-      mark: badge.mark,
-      tone: badge.tone,
-      before: joined('before'),
-      after: joined('after'),
-    },
-  };
+  const { mark, tone } = badge;
+  const { type } = transition;
+  const view: TransitionView = { type, mark, tone, before: joined('before'), after: joined('after') };
+  return { causedBy: caused_by, view };
 }

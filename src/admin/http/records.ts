@@ -5,11 +5,6 @@ import { recordJson } from '../../json/json-text';
 import type { FeedState } from '../../state/feed-state';
 import type { FeedBoard } from '../feed-board';
 
-interface RecordsQuery {
-  readonly after?: string;
-  readonly limit?: string;
-}
-
 const [USUAL_LIMIT, MOST] = [100, 1_000];
 
 /**
@@ -54,7 +49,7 @@ export function serveRecords(app: FastifyInstance, board: FeedBoard, registry: S
     return json(reply, await shown(id, image));
   });
 
-  app.get<{ Params: { feed: string }; Querystring: RecordsQuery }>(
+  app.get<{ Params: { feed: string }; Querystring: { after?: string; limit?: string } }>(
     '/feeds/:feed/records',
     async (request, reply) => {
       const { after = '-1', limit = String(USUAL_LIMIT) } = request.query;

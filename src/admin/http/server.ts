@@ -44,14 +44,9 @@ export function carries(header: string | undefined, token: string): boolean {
  * @param bound the address on which the server listens
  */
 export function isOwnHost(header: string | undefined, bound: string): boolean {
-  const host = hostOf(header ?? '');
-  return host !== null && (isLoopback(host) || host.toLowerCase() === bound.toLowerCase());
-}
-
-/** Without port and brackets; null if it is not a host. */
-function hostOf(header: string): string | null {
-  const [, inBrackets, plain] = /^(?:\[([^\]]+)\]|([^:]+))(?::\d*)?$/.exec(header) ?? [];
-  return inBrackets ?? plain ?? null;
+  const [, inBrackets, plain] = /^(?:\[([^\]]+)\]|([^:]+))(?::\d*)?$/.exec(header ?? '') ?? [];
+  const host = inBrackets ?? plain;
+  return host !== undefined && (isLoopback(host) || host.toLowerCase() === bound.toLowerCase());
 }
 
 /** Serves the files of the dashboard's page. Browsers keep them, and ask each time whether they are the same. */
@@ -140,14 +135,12 @@ export function wrongTokens(logger: Logger) {
   };
 }
 
-interface EventStreamLimits {
+const defaultLimits = {
   /** So many may look at once: pages that nobody closed must not pile up. */
-  readonly connections: number;
+  connections: 32,
   /** A client that reads nothing for this long is considered gone: something is sent every few seconds. */
-  readonly stalledMs: number;
-}
-
-const defaultLimits: EventStreamLimits = { connections: 32, stalledMs: 30_000 };
+  stalledMs: 30_000,
+};
 /** Bytes of text that may wait for a slow reader. More is made only when they are taken. */
 const AHEAD_BYTES = 64 * 1024;
 
@@ -162,7 +155,7 @@ export type Stream = (
  * Streams that share a limit. Each connection asks for the next text when its reader has taken the previous one. So a slow reader
  * holds no memory, and is cut off.
  */
-export function eventStreams(limits: Partial<EventStreamLimits> = {}): Stream {
+export function eventStreams(limits: Partial<typeof defaultLimits> = {}): Stream {
   const most = { ...defaultLimits, ...limits };
   let connections = 0;
 

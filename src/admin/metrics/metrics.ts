@@ -24,6 +24,8 @@ export interface LogMeasures {
   readonly throttledMs?: () => number;
 }
 
+type Labels = Readonly<Record<string, string>>;
+
 type NamesOf<Type extends MetricSpec['type']> = {
   [Name in MetricName]: (typeof metricTable)[Name]['type'] extends Type ? Name : never;
 }[MetricName];
@@ -45,7 +47,6 @@ export function createMetrics(
       return [name, new Histogram({ ...options, buckets: [...(buckets ?? [])] })];
     }),
   );
-  type Labels = Readonly<Record<string, string>>;
   const add = (name: NamesOf<'counter'>, labels: Labels, count = 1) =>
     (metrics.get(name) as Counter).inc(labels, count);
   const observe = (name: NamesOf<'histogram'>, labels: Labels, value: number) =>
@@ -84,33 +85,21 @@ export function createMetrics(
   (metrics.get('highwater_build_info') as Gauge).set({ ...build }, 1);
 
   async function collect(): Promise<void> {
-    const gauges = feedGauges(board.feeds, await boardStatus(board), Date.now());
-    for (const [name, values] of Object.entries(gauges)) {
-      const gauge = metrics.get(name) as Gauge;
-      // A feed that has gone to another instance leaves nothing behind.
-      gauge.reset();
-      for (const { feed, value } of values) gauge.set({ feed }, value);
-    }
-    const byDelivery = deliveryGauges(await deliveries());
-    for (const [name, values] of Object.entries(byDelivery)) {
-      const gauge = metrics.get(name) as Gauge;
-      gauge.reset();
-      for (const [delivery, value] of values) if (value !== null) gauge.set({ delivery }, value);
-    }
+    const statuses = await boardStatus(board);
     const { total, free } = space?.() ?? { total: 0, free: 0 };
-    (metrics.get('highwater_log_bytes') as Gauge).set(total);
-    (metrics.get('highwater_log_free_bytes') as Gauge).set(free);
-    const throttled = metrics.get('highwater_kafka_throttled_seconds_total') as Counter;
-    throttled.reset();
-    throttled.inc((throttledMs?.() ?? 0) / 1_000);
-    const drifted = metrics.get('highwater_drifted_values_total') as Counter;
-    drifted.reset();
-    for (const { feed, drift } of board.feeds) {
-      const { paths, others } = drift?.found() ?? { paths: [], others: 0 };
-      drifted.inc(
-        { feed: feed.name },
-        paths.reduce((sum, { count }) => sum + count, others),
-      );
+    const measured: PresentValues = {
+      ...feedValues(board.feeds, statuses, Date.now()),
+      ...deliveryValues(await deliveries()),
+      highwater_log_bytes: [[{}, total]],
+      highwater_log_free_bytes: [[{}, free]],
+      highwater_kafka_throttled_seconds_total: [[{}, (throttledMs?.() ?? 0) / 1_000]],
+    };
+    for (const [name, values] of Object.entries(measured)) {
+      const metric = metrics.get(name) as Counter | Gauge;
+      // A feed that has gone to another instance leaves nothing behind.
+      metric.reset();
+      for (const [labels, value] of values)
+        if (value !== null && value !== undefined) metric.inc(labels, value);
     }
   }
 
@@ -163,39 +152,28 @@ const zeroed = [
   'highwater_fenced_total',
 ] as const;
 
-interface FeedValue {
-  readonly feed: string;
-  readonly value: number;
-}
-
-type FeedGauge = Exclude<
-  Extract<MetricName, `highwater_${string}`>,
-  `${string}_total` | `highwater_delivery_${string}` | 'highwater_build_info' | `highwater_log_${string}`
+/** Metrics that are not counted, but measured for each answer. A value that is missing is not among them. */
+type PresentValues = Readonly<
+  Partial<Record<MetricName, readonly (readonly [Labels, value: number | null | undefined])[]>>
 >;
 
-type DeliveryGauge = Extract<MetricName, `highwater_delivery_${string}`>;
-
-function deliveryGauges(
-  all: readonly DeliveryStatus[],
-): Readonly<Record<DeliveryGauge, readonly (readonly [delivery: string, value: number | null])[]>> {
+function deliveryValues(all: readonly DeliveryStatus[]): PresentValues {
+  const of = (value: (one: DeliveryStatus) => number | null) =>
+    all.map((one) => [{ delivery: one.delivery }, value(one)] as const);
   return {
-    highwater_delivery_lag_events: all.map(({ delivery, lag }) => [delivery, lag]),
-    highwater_delivery_waiting: all.map(({ delivery, waits_for: why }) => [delivery, why === null ? 0 : 1]),
-    highwater_delivery_dead_letters: all.map(({ delivery, dead_letters }) => [delivery, dead_letters]),
+    highwater_delivery_lag_events: of(({ lag }) => lag),
+    highwater_delivery_waiting: of(({ waits_for: why }) => (why === null ? 0 : 1)),
+    highwater_delivery_dead_letters: of(({ dead_letters }) => dead_letters),
   };
 }
 
-/** The present values of the gauges. A feed without a value is not among them. */
-function feedGauges(
+function feedValues(
   standings: readonly FeedStanding[],
   statuses: readonly FeedStatus[],
   nowMs: number,
-): Readonly<Partial<Record<FeedGauge, readonly FeedValue[]>>> {
-  const of = (value: (standing: FeedStanding) => number | null | undefined): FeedValue[] =>
-    standings.flatMap((standing) => {
-      const found = value(standing);
-      return found === null || found === undefined ? [] : [{ feed: standing.feed.name, value: found }];
-    });
+): PresentValues {
+  const of = (value: (standing: FeedStanding) => number | null | undefined) =>
+    standings.map((standing) => [{ feed: standing.feed.name }, value(standing)] as const);
   const parked = new Set(statuses.flatMap((one) => (one.condition === 'parked' ? [one.feed] : [])));
   const scanned = ({ state }: FeedStanding) => state?.offset.last_complete_scan_ms;
   const seconds = (ms: number | null | undefined) => (ms === null || ms === undefined ? null : ms / 1_000);
@@ -219,5 +197,9 @@ function feedGauges(
     highwater_tracked_records: of(({ state }) => state?.recordCount),
     highwater_state_bytes: of(({ state }) => state?.imageBytes),
     highwater_drift_paths: of(({ drift }) => drift?.found().paths.length ?? 0),
+    highwater_drifted_values_total: of(({ drift }) => {
+      const { paths, others } = drift?.found() ?? { paths: [], others: 0 };
+      return paths.reduce((sum, { count }) => sum + count, others);
+    }),
   };
 }

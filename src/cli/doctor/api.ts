@@ -31,7 +31,7 @@ export async function* checkApi(config: Config, logger: Logger, signal: AbortSig
   if (api === null) {
     const why = 'address or token are not set (HIGHWATER_API_URL, HIGHWATER_API_TOKEN)';
     for (const check of ['api', 'token', 'clock']) yield skipped(check, why);
-    for (const { name } of feeds) yield skipped({ check: 'feed', feed: name }, why);
+    for (const feed of feeds) yield skipped(subjectOf(feed), why);
     return;
   }
   // Somebody waits for the answer: one more try, not a minute of them.
@@ -39,8 +39,8 @@ export async function* checkApi(config: Config, logger: Logger, signal: AbortSig
   const clients = createApiClients(api, { logger, limits: { ...api.limits, retry } });
   try {
     for (const asked of feedsByAccess(feeds, api)) yield* checkOneApi(asked, api, clients, signal);
-    for (const { name } of feeds.filter((feed) => !api.access.has(feed.name)))
-      yield lacks({ check: 'feed', feed: name }, api.lacking.get(name));
+    for (const feed of feeds.filter(({ name }) => !api.access.has(name)))
+      yield lacks(feed, api.lacking.get(feed.name));
   } finally {
     clients.close();
   }
@@ -72,13 +72,15 @@ async function* checkOneApi(
   yield token(pages, access);
   yield clock(pages);
   for (const [feed, page] of pages) {
-    const subject = { check: 'feed', feed: feed.name };
-    if (page instanceof HighwaterError) yield firstPageFailed(subject, page);
-    else yield await checked(subject, () => checkFeed(feed, page, source, signal));
+    if (page instanceof HighwaterError) yield firstPageFailed(feed, page);
+    else yield await checked(subjectOf(feed), () => checkFeed(feed, page, source, signal));
   }
 }
 
-function lacks(subject: { check: string; feed: string }, what: string | undefined): Check {
+const subjectOf = ({ name }: Pick<Feed, 'name'>) => ({ check: 'feed', feed: name });
+
+function lacks(feed: Feed, what: string | undefined): Check {
+  const subject = subjectOf(feed);
   if (what === undefined)
     return skipped(subject, 'address or token are not set (HIGHWATER_API_URL, HIGHWATER_API_TOKEN)');
   const remedy = 'Set it, or leave the feed out (HIGHWATER_FEEDS).';
@@ -183,7 +185,8 @@ function clock(pages: FirstPages): Check {
 }
 
 /** Faults of the API or the token were reported above. */
-function firstPageFailed(subject: { check: string; feed: string }, error: HighwaterError): Check {
+function firstPageFailed(feed: Feed, error: HighwaterError): Check {
+  const subject = subjectOf(feed);
   if (unreachable.has(error.code)) return skipped(subject, `not answered (${error.code})`);
   if (tokenless.has(error.code)) return skipped(subject, 'there is no token');
   if (error.code === 'SOURCE_UNAUTHORIZED') return skipped(subject, 'the token was refused');
@@ -196,15 +199,22 @@ const probeSize = 100;
 /** Rows from a second on, of a page counted from the first one; of the size that the probes have, unless another one is given. */
 type Ask = (updatedSince: number, pageOffset: number, pageSize?: number) => Promise<PageFacts>;
 
-/** How a feed is served, as the answers to a few requests show it. */
-interface Observed {
-  readonly notes: string[];
-  readonly warnings: { readonly found: string; readonly remedy: string }[];
-}
-
 /** @param first the page that a publisher would begin with */
 async function checkFeed(feed: Feed, first: SourcePage, source: Source, signal: AbortSignal): Promise<Check> {
-  const subject = { check: 'feed', feed: feed.name };
+  const all: Check[] = [];
+  for await (const check of findings(feed, first, source, signal)) {
+    if (check.state === 'failed') return check;
+    all.push(check);
+  }
+  const warnings = all.filter(({ state }) => state === 'warning');
+  if (warnings.length === 0) return ok(subjectOf(feed), all.map(({ found }) => found).join(', '));
+  const found = warnings.map((one) => one.found).join('; ');
+  return warning(subjectOf(feed), found, warnings.map(({ remedy }) => remedy).join(' '));
+}
+
+/** How a feed is served, as the answers to a few requests show it. The first failure ends the requests. */
+async function* findings(feed: Feed, first: SourcePage, source: Source, signal: AbortSignal): Checks {
+  const subject = subjectOf(feed);
   const size = Math.min(probeSize, feed.pageSize);
   const keys = rowKeys(feed);
   const begin = firstNumber(feed);
@@ -215,83 +225,67 @@ async function checkFeed(feed: Feed, first: SourcePage, source: Source, signal: 
   const whole = pageFacts(first.rows, keys);
   if (whole.length === 0) {
     const remedy = `If there should be some, check path, query and filters of the feed in highwater.yaml.`;
-    return warning(subject, 'answered without a record: nothing more can be told', remedy);
+    yield warning(subject, 'answered without a record: nothing more can be told', remedy);
+    return;
   }
   const unusable = whole.ids.filter((id, i) => id === null || (whole.updated[i] ?? null) === null).length;
   if (unusable === whole.length) {
     const found = `none of ${whole.length} records has a usable ${keyPaths(feed).join(' and ')}`;
-    return failed(subject, found, "Check the feed's path and responseKey in highwater.yaml.");
-  }
-  const observed: Observed = { notes: [], warnings: [] };
-  if (unusable > 0) {
+    yield failed(subject, found, "Check the feed's path and responseKey in highwater.yaml.");
+  } else if (unusable > 0) {
     const found = `${unusable} of ${whole.length} records have no usable ${keyPaths(feed).join(' or ')}`;
-    observed.warnings.push({ found, remedy: `Look at them in the topic ${feed.name}.dead-letters.` });
+    yield warning(subject, found, `Look at them in the topic ${feed.name}.dead-letters.`);
   }
-  notePathsNowhere(feed, first, observed);
+  yield* pathsNowhere(feed, first);
   const isCounted = feed.paging.style === 'page';
-  const pages = isCounted ? ([await ask(0, 0), await ask(0, 1), await ask(0, 2)] as const) : null;
-  const probe = pages === null ? await ask(0, 0) : pages[0];
-  const problem =
-    (pages === null
-      ? await nextProblem(feed, first, source, signal, observed)
-      : pagingProblem(feed, pages, size, observed)) ?? (await filterProblem(feed, probe, ask, observed));
-  if (problem !== null) return failed(subject, problem.found, problem.remedy, problem.code);
+  const probe = await ask(0, 0);
+  if (isCounted) yield* pagingFindings(feed, [probe, await ask(0, 1), await ask(0, 2)], size);
+  else yield* nextPageFindings(feed, first, source, signal);
+  yield* filterFindings(feed, probe, ask);
   if (feed.parameters.updatedSince === null) {
-    const found = 'no parameter for "updated since": every poll reads the whole feed';
     const remedy = 'If the API has such a filter, name it (parameters.updatedSince); else poll less often.';
-    observed.warnings.push({ found, remedy });
+    yield warning(subject, 'no parameter for "updated since": every poll reads the whole feed', remedy);
   }
-  observed.notes.push(isCounted ? await lengthNote(feed, whole, ask) : `${whole.length} records a page`);
-  if (observed.warnings.length === 0) return ok(subject, observed.notes.join(', '));
-  const found = observed.warnings.map((one) => one.found).join('; ');
-  return warning(subject, found, observed.warnings.map(({ remedy }) => remedy).join(' '));
+  yield ok(subject, isCounted ? await lengthNote(feed, whole, ask) : `${whole.length} records a page`);
 }
 
 /** A misspelled path cannot be told from one that only some rows have. It changes the rows, whose keys are read by then. */
-function notePathsNowhere(feed: Feed, { rows, omitted }: SourcePage, { warnings }: Observed): void {
+function* pathsNowhere(feed: Feed, { rows, omitted }: SourcePage): Checks {
   const found = { omit: omitted, ignore: removeMembers(rows, feed.ignore) };
   for (const setting of ['omit', 'ignore'] as const) {
     const nowhere = feed[setting].filter((path) => !found[setting]?.has(path));
     if (nowhere.length === 0) continue;
     const remedy = `Check their spelling in highwater.yaml: ${setting} is for members at exactly these paths.`;
-    warnings.push({ found: `${setting}: ${nowhere.join(', ')} in none of ${rows.length} records`, remedy });
+    const text = `${setting}: ${nowhere.join(', ')} in none of ${rows.length} records`;
+    yield warning(subjectOf(feed), text, remedy);
   }
 }
 
-interface Problem {
-  readonly found: string;
-  readonly remedy: string;
-  readonly code: string | null;
-}
-
-function pagingProblem(
+function* pagingFindings(
   feed: Feed,
   pages: readonly [PageFacts, PageFacts, PageFacts],
   size: number,
-  { notes, warnings }: Observed,
-): Problem | null {
+): Checks {
+  const subject = subjectOf(feed);
   const [zero, one, two] = pages;
   const { page, pageSize } = feed.parameters;
   if (zero.length >= size && repeats(one, zero) && repeats(two, zero)) {
     const found = `pages 0, 1 and 2 are the same: the parameter ${page} is ignored`;
     const remedy = `Check the names of the paging parameters in highwater.yaml (${page}, ${pageSize}).`;
-    return { found, remedy, code: 'SCAN_PAGING_IGNORED' };
+    yield failed(subject, found, remedy, 'SCAN_PAGING_IGNORED');
   }
   if (pageSize !== null && zero.length > size) {
     const found = `${zero.length} records came where ${size} were asked for: the parameter ${pageSize} is ignored`;
-    warnings.push({ found, remedy: `Check its name in highwater.yaml. Nothing is lost by it.` });
-  } else notes.push('page size honoured');
+    yield warning(subject, found, `Check its name in highwater.yaml. Nothing is lost by it.`);
+  } else yield ok(subject, 'page size honoured');
   if (!showOrder(pages)) {
-    const found = 'not ordered by updated: every poll reads the whole feed';
-    warnings.push({
-      found,
-      remedy: 'Ask the vendor for an order, or poll less often. Nothing is lost by it.',
-    });
-  } else notes.push('oldest first');
+    const remedy = 'Ask the vendor for an order, or poll less often. Nothing is lost by it.';
+    yield warning(subject, 'not ordered by updated: every poll reads the whole feed', remedy);
+  } else yield ok(subject, 'oldest first');
   const inferred = firstNumber(feed) === 0 ? inferPaging(zero, one, two) : { unit: 'page', firstPage: 1 };
-  if (inferred === null) notes.push('too little to tell what pages are counted in');
-  else notes.push(`${inferred.unit === 'page' ? 'pages' : 'records'} counted from ${inferred.firstPage}`);
-  return null;
+  if (inferred === null) yield ok(subject, 'too little to tell what pages are counted in');
+  else
+    yield ok(subject, `${inferred.unit === 'page' ? 'pages' : 'records'} counted from ${inferred.firstPage}`);
 }
 
 /** The number of the first page, or of the first record, if the feed says it; else 0. */
@@ -300,20 +294,15 @@ function firstNumber({ paging }: Pick<Feed, 'paging'>): number {
 }
 
 /** For the styles that do not count pages: checks that the second page differs from the first. */
-async function nextProblem(
-  feed: Feed,
-  first: SourcePage,
-  source: Source,
-  signal: AbortSignal,
-  { notes }: Observed,
-): Promise<Problem | null> {
+async function* nextPageFindings(feed: Feed, first: SourcePage, source: Source, signal: AbortSignal): Checks {
+  const subject = subjectOf(feed);
   const { paging, pageSize } = feed;
-  if (paging.style === 'page' || paging.style === 'none') return null;
+  if (paging.style === 'page' || paging.style === 'none') return;
   const usual = { updatedSince: 0, pageOffset: firstNumber(feed) + first.rows.length, pageSize };
   if (paging.style !== 'offset' && first.next === null) {
     const place = paging.style === 'cursor' ? (paging.from ?? paging.hasMore) : paging.from;
-    notes.push(`no next page in the ${place === null ? 'header Link' : `response at ${place}`}`);
-    return null;
+    yield ok(subject, `no next page in the ${place === null ? 'header Link' : `response at ${place}`}`);
+    return;
   }
   const request = first.next === null ? usual : { ...usual, continuation: first.next };
   const keys = rowKeys(feed);
@@ -321,10 +310,12 @@ async function nextProblem(
   if (second.length > 0 && repeats(second, pageFacts(first.rows, keys))) {
     const found = `the second page is the same as the first: the ${paging.style} is ignored`;
     const remedy = 'Check paging and parameters of the feed in highwater.yaml.';
-    return { found, remedy, code: 'SCAN_PAGING_IGNORED' };
+    yield failed(subject, found, remedy, 'SCAN_PAGING_IGNORED');
   }
-  notes.push(second.length === 0 ? 'no records behind the first page' : 'a second page follows the first');
-  return null;
+  yield ok(
+    subject,
+    second.length === 0 ? 'no records behind the first page' : 'a second page follows the first',
+  );
 }
 
 /** If the first page is shorter than the page size, it is the whole feed, or the server has a cap. */
@@ -338,41 +329,40 @@ async function lengthNote(feed: Feed, whole: PageFacts, ask: Ask): Promise<strin
 }
 
 /** Asks from the latest second of a page on: everything older must be gone. Then from a second before it, whose rows must be there. */
-async function filterProblem(
-  feed: Feed,
-  page: PageFacts,
-  ask: Ask,
-  { notes, warnings }: Observed,
-): Promise<Problem | null> {
+async function* filterFindings(feed: Feed, page: PageFacts, ask: Ask): Checks {
+  const subject = subjectOf(feed);
   const { greatest, least } = page;
-  if (greatest === null || least === null || feed.parameters.updatedSince === null) return null;
+  const name = feed.parameters.updatedSince;
+  if (greatest === null || least === null || name === null) return;
   const since = greatest > least ? greatest : greatest + 1;
   const filtered = await ask(since, 0);
-  if (filtered.least === null || filtered.least >= since) {
-    const name = feed.parameters.updatedSince;
-    const edge = await filterEdge(seenRows(page), async (second) => seenRows(await ask(second, 0)));
-    if (edge === 'shown') notes.push('updated filter honoured');
-    if (edge === 'unknown')
-      notes.push(
+  if (filtered.least !== null && filtered.least < since)
+    yield failed(
+      subject,
+      `records updated at ${filtered.least} came where ${since} and later were asked for: the parameter ${name} is ignored, and every poll reads the whole feed`,
+      'Check its name in highwater.yaml (parameters.updatedSince), or ask the vendor.',
+    );
+  switch (await filterEdge(seenRows(page), async (second) => seenRows(await ask(second, 0)))) {
+    case 'shown':
+      return yield ok(subject, 'updated filter honoured');
+    case 'unknown':
+      return yield ok(
+        subject,
         'updated filter honoured, as far as it can be told: no answer shows whether it includes its own second',
       );
-    if (edge === 'later')
-      warnings.push({
-        found: `the parameter ${name} leaves out rows of the very second that is asked for`,
-        remedy: 'Nothing is lost by it: polls learn how much earlier they have to ask.',
-      });
-    if (edge === 'hidden')
-      warnings.push({
-        found: `the parameter ${name} leaves out rows that were updated later than what is asked for, so it goes by something else than ${feed.updatedField}`,
-        remedy: `Set parameters.updatedSince of the feed to a filter by ${feed.updatedField}, or to null.`,
-      });
-    return null;
+    case 'later':
+      return yield warning(
+        subject,
+        `the parameter ${name} leaves out rows of the very second that is asked for`,
+        'Nothing is lost by it: polls learn how much earlier they have to ask.',
+      );
+    case 'hidden':
+      return yield warning(
+        subject,
+        `the parameter ${name} leaves out rows that were updated later than what is asked for, so it goes by something else than ${feed.updatedField}`,
+        `Set parameters.updatedSince of the feed to a filter by ${feed.updatedField}, or to null.`,
+      );
   }
-  return {
-    found: `records updated at ${filtered.least} came where ${since} and later were asked for: the parameter ${feed.parameters.updatedSince} is ignored, and every poll reads the whole feed`,
-    remedy: 'Check its name in highwater.yaml (parameters.updatedSince), or ask the vendor.',
-    code: null,
-  };
 }
 
 function seenRows({ ids, updated }: PageFacts): SeenRows {

@@ -102,7 +102,7 @@ export function checkLine(
   { width, color }: { readonly width: number; readonly color: boolean },
 ): string {
   const name = harmless(feed === null ? check : `${check} ${feed}`);
-  const what = oneLine(state === 'skipped' ? `skipped: ${found}` : found);
+  const what = harmless((state === 'skipped' ? `skipped: ${found}` : found).replace(/\s*\n\s*/g, ' '));
   const style = state === 'ok' ? 'plain' : marks[state].style;
   const isBeside = width - HEAD_CELLS >= LEAST_CELLS;
   const indent = isBeside ? HEAD_CELLS : 4;
@@ -118,8 +118,4 @@ export function checkLine(
     .flatMap((line) => wrapped(harmless(line), width - indent - 4))
     .map((line, i) => [span(`${' '.repeat(indent)}${i === 0 ? 'do: ' : '    '}`, 'dim'), span(line)]);
   return [...lines, ...advice].map((line) => `${painted(line, width, color).trimEnd()}\n`).join('');
-}
-
-function oneLine(text: string): string {
-  return harmless(text.replace(/\s*\n\s*/g, ' '));
 }

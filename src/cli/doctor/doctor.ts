@@ -1,12 +1,12 @@
-import { Command } from 'commander';
 import { unlessAborted } from '../../async/wait';
-import { addSettings, variablesWithoutFlag } from '../../config/command-options';
+import { variablesWithoutFlag } from '../../config/command-options';
 import { type Config, loadConfig } from '../../config/load-config';
 import { durationText } from '../../format/durations';
 import { createLogger, type Logger } from '../../logging/logger';
 import { createRedactor } from '../../secrets/redaction';
 import { openRegistry } from '../log/open-log';
 import { type PublisherView, publisherView } from '../process/ask-publisher';
+import { CliCommand, type Flags } from '../process/cli-command';
 import type { CommandContext, RunCommand } from '../process/command-context';
 import { progressScreen } from '../progress/screen';
 import { painter, type Style, wrapped } from '../terminal/text';
@@ -17,14 +17,11 @@ import { checkEmbeddedLog, checkStateFolder } from './embedded';
 import { checkSchemas } from './schemas';
 import { checkStatus, statusByPublisher } from './status';
 
-type Flags = Readonly<Record<string, unknown>>;
-
-export function doctorCommand(run: RunCommand): Command {
-  const command = new Command('doctor').option('--json', 'One JSON object a line');
-  return addSettings(command)
-    .addHelpText(
-      'after',
-      `
+export function doctorCommand(run: RunCommand): CliCommand {
+  return new CliCommand('doctor')
+    .option('--json', 'One JSON object a line')
+    .settings()
+    .notes(`
 Environment without a flag:
 ${variablesWithoutFlag()}
 
@@ -33,8 +30,7 @@ The exit code is 0 when nothing failed, otherwise 1. Doctor may run beside a pub
 
 Examples:
   $ npx highwater doctor
-  $ npx highwater doctor --json | jq -r 'select(.state == "failed") | .do'`,
-    )
+  $ npx highwater doctor --json | jq -r 'select(.state == "failed") | .do'`)
     .action((flags: Flags) => run((context) => doctor(flags, context)));
 }
 

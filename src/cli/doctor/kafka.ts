@@ -70,13 +70,12 @@ export async function* checkKafka(
     (await checked('transactions', () => checkTransactions(config, cluster, deps, names)));
   for (const [{ name }, reports] of inspected) {
     const subject = { check: 'topics', feed: name };
-    const of = { subject, whose: `feed ${name}`, madeBy: 'the first run' };
-    yield await checked(subject, () => checkTopics(of, reports, deps));
+    yield await checked(subject, () => checkTopics(subject, `feed ${name}`, 'the first run', reports, deps));
   }
   const spec = commandsTopic(config.appId, config.topicPrefix);
   const reports = await inspectTopics(spec, deps).catch(known);
-  const commands = { subject: 'command-topic', whose: 'commands', madeBy: 'the first command' };
-  yield forCommands(await checked('command-topic', () => checkTopics(commands, reports, deps)));
+  const check = () => checkTopics('command-topic', 'commands', 'the first command', reports, deps);
+  yield forCommands(await checked('command-topic', check));
 }
 
 /** Null: the check itself tells more. */
@@ -91,14 +90,6 @@ function checkCodec(codec: CodecName): Check {
   if (codec === 'none') return ok('compression', 'none');
   if (codec === 'gzip') return ok('compression', 'gzip, which every client reads by itself');
   return ok('compression', `${codec}; a consumer with kafkajs must register it: docs/guides/node.md`);
-}
-
-interface CheckedTopics {
-  readonly subject: Subject;
-  /** For people: `feed ipos`. */
-  readonly whose: string;
-  /** For people, what creates the missing topics: `the first run`. */
-  readonly madeBy: string;
 }
 
 async function checkBrokers(cluster: KafkaConfig, deps: TopicDeps): Promise<Check[]> {
@@ -151,8 +142,14 @@ async function checkTransactions(
   return okByClock('transactions', over, aheadMs, 'that of a broker');
 }
 
+/**
+ * @param whose for people: `feed ipos`
+ * @param madeBy for people, what creates the missing topics: `the first run`
+ */
 async function checkTopics(
-  { subject, whose, madeBy }: CheckedTopics,
+  subject: Subject,
+  whose: string,
+  madeBy: string,
   reports: readonly TopicReport[] | HighwaterError,
   deps: TopicDeps,
 ): Promise<Check> {

@@ -1,13 +1,10 @@
-import { allSubjects, feedSubjects } from '../../avro/feed-subjects';
 import { FULL_TRANSITIVE, type SchemaStatus } from '../../avro/registry/registry';
-import { feedSchemas } from '../../avro/schemas';
 import { commandSchema, commandSubject } from '../../commands/command-record';
 import type { Config } from '../../config/load-config';
 import { errorKinds, HighwaterError } from '../../errors';
-import type { Feed } from '../../feeds/feed';
-import { commandsTopic, feedTopics } from '../../log/topics';
+import { commandsTopic } from '../../log/topics';
 import type { OpenRegistry } from '../log/open-log';
-import { isHeld } from '../schemas';
+import { breaksIn, inspectAll, isHeld, type Judged, subjectsOf } from '../schemas';
 import {
   type Check,
   type Checks,
@@ -22,7 +19,7 @@ import {
   warning,
 } from './check';
 
-type Inspected = { readonly subject: string; readonly status: SchemaStatus };
+type Inspected = Judged<SchemaStatus>;
 
 /** The registry, and how each feed's schemas and that of commands stand in it. */
 export async function* checkSchemas(config: Config, { registry, place }: OpenRegistry): Checks {
@@ -30,11 +27,9 @@ export async function* checkSchemas(config: Config, { registry, place }: OpenReg
   let isAnswering = false;
   for (const [i, feed] of config.feeds.entries()) {
     const subject = { check: 'schemas', feed: feed.name };
-    const inspected: Inspected[] = [];
+    let inspected: Inspected[];
     try {
-      for (const { subject: name, schema } of subjectsOf(feed, config)) {
-        inspected.push({ subject: name, status: await registry.inspect(name, schema) });
-      }
+      inspected = await inspectAll(subjectsOf(feed, config.topicPrefix), registry);
     } catch (error) {
       const isDown = error instanceof HighwaterError && /^(REGISTRY|LOG)_/.test(error.code);
       if (!isDown || isAnswering) {
@@ -58,14 +53,10 @@ export async function* checkSchemas(config: Config, { registry, place }: OpenReg
   }
   const subject = commandSubject(commandsTopic(config.appId, config.topicPrefix));
   const check = async () => {
-    const status = await registry.inspect(subject, commandSchema);
-    return standing('command-schema', [{ subject, status }], onlyLookedUp, 'the first command');
+    const inspected = await inspectAll([{ subject, schema: commandSchema }], registry);
+    return standing('command-schema', inspected, onlyLookedUp, 'the first command');
   };
   yield forCommands(await checked('command-schema', check));
-}
-
-function subjectsOf(feed: Feed, { topicPrefix }: Config) {
-  return allSubjects(feedSubjects(feed, feedTopics(feed, topicPrefix), feedSchemas(feed)));
 }
 
 function standing(
@@ -74,20 +65,18 @@ function standing(
   onlyLookedUp: boolean,
   registeredBy: string,
 ): Check {
-  const incompatible = inspected.flatMap(({ subject: name, status }) =>
-    status.state === 'incompatible' ? [`${name}: ${status.reason.problem}`] : [],
-  );
+  const incompatible = breaksIn(inspected);
   if (incompatible.length > 0) {
     const { remedy } = errorKinds.SCHEMA_INCOMPATIBLE;
     return failed(subject, incompatible.join('; '), remedy, 'SCHEMA_INCOMPATIBLE');
   }
-  const fresh = inspected.filter(({ status }) => status.state !== 'registered').map((one) => one.subject);
+  const fresh = inspected.filter((one) => one.standing.state !== 'registered').map((one) => one.subject);
   if (fresh.length > 0 && onlyLookedUp) {
     const remedy = 'Register them: `highwater schemas register`.';
     return failed(subject, `not registered: ${fresh.join(', ')}`, remedy, 'SCHEMA_UNREGISTERED');
   }
-  const registered = inspected.flatMap(({ subject: name, status }) =>
-    status.state === 'registered' ? [`${name} ${status.version}`] : [],
+  const registered = inspected.flatMap((one) =>
+    one.standing.state === 'registered' ? [`${one.subject} ${one.standing.version}`] : [],
   );
   const found = [
     registered.length === 0 ? null : `registered: ${registered.join(', ')}`,
@@ -95,7 +84,7 @@ function standing(
   ]
     .filter((part) => part !== null)
     .join('; ');
-  const weaker = inspected.filter(({ status }) => !isHeld(status)).map((one) => one.subject);
+  const weaker = inspected.filter((one) => !isHeld(one.standing)).map((one) => one.subject);
   if (weaker.length === 0) return ok(subject, found);
   const less = `held to less than ${FULL_TRANSITIVE}: ${weaker.join(', ')}`;
   return warning(subject, `${found}; ${less}`, 'Raise it: `highwater schemas register`.');

@@ -1,9 +1,8 @@
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Command, Option } from 'commander';
+import { Option } from 'commander';
 import { type PublishedTopic, topicsOf } from '../../avro/published-topics';
 import { feedSchemas } from '../../avro/schemas';
-import { addSettings } from '../../config/command-options';
 import type { Config } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
 import { feedDefinitions } from '../../feeds';
@@ -13,6 +12,7 @@ import type { LogRecord } from '../../log/commit-log';
 import { feedTopics } from '../../log/topics';
 import { type OpenReader, readLog } from '../log/open-log';
 import { feedsByTopic, meantTopic, missingTopicNote } from '../log/tail-topics';
+import { CliCommand, type Flags } from '../process/cli-command';
 import type { CommandContext, RunCommand } from '../process/command-context';
 import { pastMomentValue, usageError, wholeNumberValue } from '../process/command-line';
 import { progressScreen } from '../progress/screen';
@@ -21,7 +21,7 @@ import { changes, type Exported } from './changes';
 import { type Format, formats, rowWriter } from './formats';
 import { fileOutput, type Output } from './output';
 
-interface Flags {
+interface ExportFlags extends Flags {
   readonly format?: Format;
   /** Moments, ms. */
   readonly since?: number;
@@ -31,14 +31,13 @@ interface Flags {
   readonly decimals?: number | true;
   readonly output?: string;
   readonly force?: true;
-  readonly [setting: string]: unknown;
 }
 
 /** Digits of a DECIMAL after its point, unless the command names another number. */
 const USUAL_SCALE = 9;
 
-export function exportCommand(run: RunCommand): Command {
-  const command = new Command('export')
+export function exportCommand(run: RunCommand): CliCommand {
+  return new CliCommand('export')
     .argument('<topic>', 'a feed, or a topic such as ipos.deal-status; the topic prefix may be left out')
     .addOption(
       new Option(
@@ -59,27 +58,24 @@ export function exportCommand(run: RunCommand): Command {
       wholeNumberValue(0, 38),
     )
     .option('-o, --output <file>', 'The file, which has its name only once it is whole; else stdout')
-    .option('--force', 'Replace a file of that name');
-  return addSettings(command, ['dataDir', 'topicPrefix'])
-    .addHelpText(
-      'after',
-      `
+    .option('--force', 'Replace a file of that name')
+    .settings(['dataDir', 'topicPrefix'])
+    .notes(`
 A time is 2026-03-31 (its midnight), 2026-03-31T09:30:00Z, 2h (ago) or now.
 
 Examples:
   $ npx highwater export ipos -o ipos.parquet                                 every change
   $ npx highwater export ipos.deal-status --since 2026-01-01 -o moves.csv
   $ npx highwater export ipos --as-of 2026-03-31T16:00:00Z -o then.parquet    the table as it was
-  $ npx highwater export ipos --as-of now | jq .deal_status`,
-    )
-    .action((topic: string, flags: Flags) => run((context) => exportTopic(topic, flags, context)));
+  $ npx highwater export ipos --as-of now | jq .deal_status`)
+    .action((topic: string, flags: ExportFlags) => run((context) => exportTopic(topic, flags, context)));
 }
 
 const NOW = 'Nothing was exported, and no file was made. This command touches no publisher.';
 const NOW_IN_THE_MIDDLE =
   'Nothing more is written, and what came so far is not whole. This command touches no publisher.';
 
-function exportTopic(name: string, flags: Flags, context: CommandContext): Promise<number> {
+function exportTopic(name: string, flags: ExportFlags, context: CommandContext): Promise<number> {
   const { output } = flags;
   const file = output === undefined ? null : path.resolve(context.cwd, output);
   const format = flags.format ?? formats.find((one) => file?.toLowerCase().endsWith(`.${one}`)) ?? 'ndjson';
@@ -107,7 +103,7 @@ function exportTopic(name: string, flags: Flags, context: CommandContext): Promi
 }
 
 /** @throws HighwaterError USAGE_INVALID */
-function assertFitting(flags: Flags, format: Format, { stdout }: CommandContext): void {
+function assertFitting(flags: ExportFlags, format: Format, { stdout }: CommandContext): void {
   const { since, until, asOf, decimals, output } = flags;
   const refuse = (what: string, remedy: string): never => {
     throw usageError(what, NOW, remedy);
@@ -136,7 +132,7 @@ interface Wanted {
 
 async function wanted(
   name: string,
-  { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY, asOf }: Flags,
+  { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY, asOf }: ExportFlags,
   file: string | null,
   { open, config, context }: { open: OpenReader; config: Config; context: CommandContext },
 ): Promise<Wanted> {

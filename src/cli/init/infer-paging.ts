@@ -80,19 +80,16 @@ export async function findMostRows(
   return { size: 20, rows: 20 };
 }
 
-interface FoundPaging {
-  readonly paging: PagingStyle;
-  /** That holds the number of a page or of a row. */
-  readonly parameter: string | null;
-}
-
-/** @param query asks for short pages, so that there is a second page; empty if there is no parameter for the size */
+/**
+ * @param query asks for short pages, so that there is a second page; empty if there is no parameter for the size
+ * @returns `parameter` holds the number of a page or of a row
+ */
 export async function findPaging(
   query: Readonly<Record<string, string>>,
   { idField, responseKey }: Pick<FieldsOfRows, 'idField' | 'responseKey'>,
   known: KnownParameters,
   ask: AskEndpoint,
-): Promise<FoundPaging> {
+): Promise<{ readonly paging: PagingStyle; readonly parameter: string | null }> {
   const first = await ask(query);
   const ids = first.rows.map((row) => keyOf(row, idField));
   const by = (paging: PagingStyle, parameter: string | null = null) => ({ paging, parameter });

@@ -1,7 +1,6 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Command } from 'commander';
 import { recordDecoder } from '../../avro/codec/record-decoder';
 import { feedName, feedNameText } from '../../config/feeds/load-feeds';
 import { secretNames } from '../../config/feeds/request-settings';
@@ -19,6 +18,7 @@ import { instanceName, runWorker } from '../../runtime/worker';
 import { createRedactor } from '../../secrets/redaction';
 import { eventLine } from '../lines/event-line';
 import { feedsByTopic } from '../log/tail-topics';
+import { CliCommand } from '../process/cli-command';
 import type { CommandContext, RunCommand } from '../process/command-context';
 import { usageError } from '../process/command-line';
 import { mostRequestsPerSecond, openEndpoint } from './endpoint';
@@ -44,12 +44,12 @@ interface InitFlags {
   readonly events: boolean;
 }
 
-export function initCommand(run: RunCommand): Command {
+export function initCommand(run: RunCommand): CliCommand {
   const header = (text: string, before: Readonly<Record<string, string>>) => {
     const [name = '', ...value] = text.split(':');
     return { ...before, [name.trim()]: value.join(':').trim() };
   };
-  return new Command('init')
+  return new CliCommand('init')
     .argument('<url>', 'Address of the endpoint, with the query parameters that every request needs')
     .option('--name <feed>', 'Name of the feed (default: the last part of the path)')
     .option('--auth <scheme>', 'bearer, basic, basic:USER, header:NAME or query:NAME (default: no token)')
@@ -68,17 +68,14 @@ export function initCommand(run: RunCommand): Command {
     )
     .option('--force', 'Replace the feed and its schema if they are there')
     .option('--no-events', 'Do not show the events of the trial poll')
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 The command sends only GET requests, at most ten a second. It tries the usual names of parameters; flags say others.
 It publishes a first page to a log that is thrown away, and writes the feed only if there were records.
 
 Examples:
   $ npx highwater init https://shop.example/v1/orders
   $ SHOP_TOKEN=... npx highwater init https://shop.example/v1/orders --auth bearer --token-env SHOP_TOKEN
-  $ npx highwater init "https://api.example/issues?state=all&sort=updated&direction=asc" --name issues --id number`,
-    )
+  $ npx highwater init "https://api.example/issues?state=all&sort=updated&direction=asc" --name issues --id number`)
     .action((url: string, options: Omit<InitFlags, 'config'> & { readonly config?: string }) =>
       run((context) => {
         const config = namedConfigFile({ flags: options, env: context.env }) ?? DEFAULT_CONFIG_FILE;

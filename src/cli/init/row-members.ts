@@ -3,17 +3,18 @@ import { ExactNumber, isJsonObject } from '../../json/exact-number';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-interface RowsAt {
-  /** Dotted path in the answer; empty when the answer is the array. */
-  readonly path: string;
-  readonly rows: readonly JsonObject[];
-}
-
 /** How deep an answer is looked through for its rows. */
 const MOST_DEPTH = 4;
 
-/** The arrays of objects in an answer, the longest first. Arrays within rows are not among them. */
-export function rowsIn(answer: unknown, path = '', depth = 0): RowsAt[] {
+/**
+ * The arrays of objects in an answer, the longest first. Arrays within rows are not among them.
+ * @returns each with its dotted path in the answer, which is empty when the answer is the array
+ */
+export function rowsIn(
+  answer: unknown,
+  path = '',
+  depth = 0,
+): { readonly path: string; readonly rows: readonly JsonObject[] }[] {
   if (Array.isArray(answer)) {
     const rows = answer.filter(isJsonObject);
     return rows.length > 0 && rows.length === answer.length ? [{ path, rows }] : [];
@@ -28,10 +29,6 @@ export function rowsIn(answer: unknown, path = '', depth = 0): RowsAt[] {
 export interface Candidate {
   readonly name: string;
   readonly score: number;
-}
-
-export interface TimeCandidate extends Candidate {
-  readonly format: TimeFormat;
 }
 
 const idNames = [
@@ -65,7 +62,10 @@ export function idCandidates(rows: readonly JsonObject[], named?: string): Candi
  * Members that hold a time in every row, best first.
  * @param named member that the user says is the time: its name may be that of an id
  */
-export function timeCandidates(rows: readonly JsonObject[], named?: string): TimeCandidate[] {
+export function timeCandidates(
+  rows: readonly JsonObject[],
+  named?: string,
+): (Candidate & { readonly format: TimeFormat })[] {
   return everyName(rows)
     .flatMap((name) => {
       const format = timeFormatOf(rows.map((row) => row[name]));

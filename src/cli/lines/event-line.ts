@@ -73,8 +73,8 @@ function lineText(
     return { label: span('x tombstone', 'red'), spans: [span(harmless(record.key))] };
   if (record.type?.endsWith('.Envelope'))
     return changeLine(record, feed ?? unknownFeed(record.type), width, feedAsLabel);
-  const own = ownLine(record);
-  if (own !== null) return own;
+  const own = ownLines.get(record.type ?? '');
+  if (own !== undefined) return own(record.value as never);
   const transition = feed === null ? null : shownTransition(feed, record);
   return transition === null ? otherLine(record, feed) : transitionLine(transition, width);
 }
@@ -220,32 +220,15 @@ function moves({ moves, badge, isFirst }: ShownTransition, style: Style): Span[]
   });
 }
 
-/** Lines for highwater's own records: positions, dead letters, commands. Null for anything else. */
-function ownLine({ type, value }: DecodedRecord): LineText | null {
-  switch (type) {
-    case 'highwater.SourceOffset':
-      return position(value as SourceOffset);
-    case 'highwater.DeadLetter':
-      return deadLetter(value as DeadLetterValue);
-    case 'highwater.Command':
-      return command(value as CommandRecord);
-    default:
-      return null;
-  }
-}
+/** Lines for highwater's own records, by their type. */
+const ownLines = new Map<string, (value: never) => LineText>([
+  ['highwater.SourceOffset', position],
+  ['highwater.DeadLetter', deadLetter],
+  ['highwater.Command', command],
+]);
 
 function position(offset: SourceOffset): LineText {
-  const {
-    feed,
-    high_water_mark: mark,
-    record_count,
-    seq,
-    commit,
-    snapshot,
-    paused,
-    parked,
-    last_error,
-  } = offset;
+  const { feed, high_water_mark: mark, record_count, seq, commit, snapshot, parked, last_error } = offset;
   const facts = [
     mark === 0
       ? record_count === 0
@@ -259,7 +242,7 @@ function position(offset: SourceOffset): LineText {
     ...(offset.backfill === null ? [] : [`backfill ${offset.backfill.from} to ${offset.backfill.to}`]),
   ];
   const wrong = [
-    ...(paused ? ['paused'] : []),
+    ...(offset.paused ? ['paused'] : []),
     ...(parked === null ? [] : ['parked']),
     ...(last_error === null ? [] : [last_error]),
   ];
@@ -286,17 +269,9 @@ function deadLetter({ feed, reason, bytes, raw }: DeadLetterValue): LineText {
 
 const kinds: Readonly<Record<string, Style>> = { request: 'bold', done: 'green', failed: 'red' };
 
-function command({
-  kind,
-  feed,
-  command: name,
-  arguments: given,
-  asked_by,
-  owner,
-  summary,
-  error,
-}: CommandRecord): LineText {
-  const args = Object.entries(given).map(([key, value]) => `${key}=${value}`);
+function command(record: CommandRecord): LineText {
+  const { kind, feed, command: name, asked_by, owner, summary, error } = record;
+  const args = Object.entries(record.arguments).map(([key, value]) => `${key}=${value}`);
   const said: Span[] =
     error !== null
       ? [span(harmless(`${error.code}: ${error.message}`), 'red')]

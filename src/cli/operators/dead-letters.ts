@@ -1,8 +1,6 @@
-import { Command } from 'commander';
 import { unlessAborted } from '../../async/wait';
 import type { DeadLetterValue } from '../../avro/codec/feed-codec';
 import { fullName, readSchema } from '../../avro/schemas';
-import { addSettings } from '../../config/command-options';
 import { HighwaterError } from '../../errors';
 import { durationText } from '../../format/durations';
 import { harmless } from '../../format/short-text';
@@ -10,39 +8,32 @@ import { latestRecords } from '../../log/latest-records';
 import { feedTopics } from '../../log/topics';
 import { readLog } from '../log/open-log';
 import { tolerantDecoder } from '../log/tolerant-decoder';
+import { CliCommand, type Flags } from '../process/cli-command';
 import type { CommandContext, RunCommand } from '../process/command-context';
 import { feedNamed } from '../process/command-line';
 import { painted, span } from '../terminal/text';
 import { retryDeadLettersCommand } from './operator-commands';
 
-interface ListFlags {
-  readonly json?: true;
-  readonly [setting: string]: unknown;
+export function deadLettersCommand(run: RunCommand): CliCommand {
+  return new CliCommand('dead-letters').addCommand(listCommand(run)).addCommand(retryDeadLettersCommand(run));
 }
 
-export function deadLettersCommand(run: RunCommand): Command {
-  return new Command('dead-letters').addCommand(listCommand(run)).addCommand(retryDeadLettersCommand(run));
-}
-
-function listCommand(run: RunCommand): Command {
-  const command = new Command('list')
+function listCommand(run: RunCommand): CliCommand {
+  return new CliCommand('list')
     .description('Show the dead letters of each feed, or of one feed, the oldest first. Changes nothing.')
     .argument('[feed]', 'such as ipos')
-    .option('--json', 'One JSON object a line, with all of the text that is kept');
-  return addSettings(command, ['dataDir', 'topicPrefix'])
-    .addHelpText(
-      'after',
-      `
+    .option('--json', 'One JSON object a line, with all of the text that is kept')
+    .settings(['dataDir', 'topicPrefix'])
+    .notes(`
 Examples:
   $ npx highwater dead-letters list ipos
-  $ npx highwater dead-letters list ipos --json | jq -r .raw`,
-    )
-    .action((feed: string | undefined, flags: ListFlags) => run((context) => list(feed, flags, context)));
+  $ npx highwater dead-letters list ipos --json | jq -r .raw`)
+    .action((feed: string | undefined, flags: Flags) => run((context) => list(feed, flags, context)));
 }
 
 const LETTER = fullName(readSchema('dead-letter.avsc'));
 
-function list(name: string | undefined, flags: ListFlags, context: CommandContext): Promise<number> {
+function list(name: string | undefined, flags: Flags, context: CommandContext): Promise<number> {
   const { signal } = context;
   return readLog(flags, 'nothing', context, async ({ commitLog, registry, place }, config) => {
     const feeds = name === undefined ? config.feeds : [feedNamed(name, config.feeds, 'Nothing was read.')];

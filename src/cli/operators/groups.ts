@@ -1,5 +1,3 @@
-import { Command } from 'commander';
-import { addSettings } from '../../config/command-options';
 import { type Config, loadConfig } from '../../config/load-config';
 import type { HighwaterError } from '../../errors';
 import type { ConsumerLog, GroupPlace, TopicEnds } from '../../log/consumer-log';
@@ -7,14 +5,15 @@ import { openKafkaConsumerLog } from '../../log/kafka/consumer-log';
 import { ownersGroup } from '../../log/kafka/group/owners-protocol';
 import { openLocalConsumerLog } from '../../log/local/consumer/consumer-log';
 import { createLogger } from '../../logging/logger';
-import { type ListFlags, show } from '../list';
+import { show } from '../list';
+import { CliCommand, type Flags } from '../process/cli-command';
 import type { CommandContext, RunCommand } from '../process/command-context';
 import { placeValue, usageError } from '../process/command-line';
 import { confirmed } from './operator-commands';
 
 const NOT_MOVED = 'Nothing was moved.';
 
-interface ResetFlags extends ListFlags {
+interface ResetFlags extends Flags {
   readonly to: ReturnType<typeof placeValue>;
   readonly topic?: readonly string[];
   readonly yes?: true;
@@ -23,23 +22,23 @@ interface ResetFlags extends ListFlags {
 interface Open {
   readonly log: ConsumerLog;
   readonly config: Config;
-  readonly flags: ListFlags;
+  readonly flags: Flags;
   readonly context: CommandContext;
 }
 
-export function groupsCommand(run: RunCommand): Command {
-  const command = new Command('groups')
+export function groupsCommand(run: RunCommand): CliCommand {
+  return new CliCommand('groups')
     .argument('[name]', 'such as ipo-desk; every group that has a position in the log if left out')
     .option('--json', 'One JSON object a line')
-    .addCommand(resetCommand(run));
-  return addSettings(command, ['dataDir', 'topicPrefix']).action(
-    (name: string | undefined, flags: ListFlags) =>
+    .addCommand(resetCommand(run))
+    .settings(['dataDir', 'topicPrefix'])
+    .action((name: string | undefined, flags: Flags) =>
       run((context) => withLog(flags, context, (open) => list(name, open))),
-  );
+    );
 }
 
-function resetCommand(run: RunCommand): Command {
-  return new Command('reset')
+function resetCommand(run: RunCommand): CliCommand {
+  return new CliCommand('reset')
     .description(
       'Move a group whose programs are stopped. They go on from there when they are started again.',
     )
@@ -50,14 +49,11 @@ function resetCommand(run: RunCommand): Command {
       one,
     ])
     .option('--yes', 'Do not ask')
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 Examples:
   $ npx highwater groups reset ipo-desk --to beginning
-  $ npx highwater groups reset ipo-desk --to 2026-11-23T09:00:00Z --topic ipos.deal-status --yes`,
-    )
-    .action((name: string, _: unknown, command: Command) => {
+  $ npx highwater groups reset ipo-desk --to 2026-11-23T09:00:00Z --topic ipos.deal-status --yes`)
+    .action((name: string, _: unknown, command: CliCommand) => {
       // The settings and --json are options of `groups`.
       const flags: ResetFlags = command.optsWithGlobals();
       return run((context) => withLog(flags, context, (open) => reset(name, flags, open)));
@@ -65,7 +61,7 @@ Examples:
 }
 
 async function withLog(
-  flags: ListFlags,
+  flags: Flags,
   context: CommandContext,
   work: (open: Open) => Promise<number>,
 ): Promise<number> {

@@ -12,19 +12,18 @@ import { actAsOwner } from '../../runtime/act-as-owner';
 import { instanceName } from '../../runtime/worker';
 import { createRedactor } from '../../secrets/redaction';
 import { type OpenLog, openLog } from '../log/open-log';
+import type { Flags } from '../process/cli-command';
 import type { CommandContext } from '../process/command-context';
 import { feedNamed } from '../process/command-line';
 import { publisherProgress } from '../progress/publisher-progress';
 import { type ProgressScreen, progressScreen } from '../progress/screen';
 import { wrapped } from '../terminal/text';
 
-export interface OperateFlags {
-  readonly json?: true;
+export interface OperateFlags extends Flags {
   /** Every enabled feed. */
   readonly all?: true;
   /** ms */
   readonly wait: number;
-  readonly [setting: string]: unknown;
 }
 
 interface Operation extends OpenLog {

@@ -1,16 +1,16 @@
 import { createInterface } from 'node:readline/promises';
-import type { Readable, Writable } from 'node:stream';
-import { Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { Command as FeedCommand } from '../../commands/command';
-import { addSettings } from '../../config/command-options';
 import { loadConfig } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
+import { CliCommand } from '../process/cli-command';
 import type { CommandContext, RunCommand } from '../process/command-context';
 import { dateValue, durationValue, usageError, wholeNumberValue } from '../process/command-line';
+import type { Input, Output } from '../terminal/terminal';
 import { type OperateFlags, operate } from './operate';
 
 /** Commands for one feed or several: `pause ipos`, `reset ipos --yes`, `resume --all`. */
-export function operatorCommands(run: RunCommand): Command[] {
+export function operatorCommands(run: RunCommand): CliCommand[] {
   return [
     simple(run, { name: 'pause' }),
     simple(run, { name: 'resume' }),
@@ -22,26 +22,22 @@ export function operatorCommands(run: RunCommand): Command[] {
 }
 
 /** `dead-letters retry`. */
-export function retryDeadLettersCommand(run: RunCommand): Command {
+export function retryDeadLettersCommand(run: RunCommand): CliCommand {
   return simple(run, { name: 'retry-dead-letters' }, 'retry').description(
     'Try the dead letters of a feed again with the current code and schemas.',
   );
 }
 
-function simple(run: RunCommand, command: FeedCommand, name: string = command.name): Command {
+function simple(run: RunCommand, command: FeedCommand, name: string = command.name): CliCommand {
   return ofFeeds(name).action((feeds: string[], flags: OperateFlags) =>
     run((context) => each(feeds, flags, context, (feed) => operate(feed, command, flags, context))),
   );
 }
 
-interface ResetFlags extends OperateFlags {
-  readonly yes?: true;
-}
-
-function resetCommand(run: RunCommand): Command {
+function resetCommand(run: RunCommand): CliCommand {
   return ofFeeds('reset')
     .option('--yes', 'Do not ask')
-    .action((feeds: string[], flags: ResetFlags) =>
+    .action((feeds: string[], flags: OperateFlags) =>
       run((context) =>
         each(feeds, flags, context, async (feed) => {
           const [input, output] = [context.stdin(), context.stderr];
@@ -61,7 +57,7 @@ interface ReconcileFlags extends OperateFlags {
   readonly allowDeletes?: number;
 }
 
-function reconcileCommand(run: RunCommand): Command {
+function reconcileCommand(run: RunCommand): CliCommand {
   return ofFeeds('reconcile')
     .option('--dry-run', 'Show what would be published, and publish nothing')
     .option(
@@ -81,7 +77,7 @@ interface BackfillFlags extends OperateFlags {
   readonly to: string;
 }
 
-function backfillCommand(run: RunCommand): Command {
+function backfillCommand(run: RunCommand): CliCommand {
   return ofFeeds('backfill')
     .requiredOption('--from <date>', 'First day', dateValue)
     .requiredOption('--to <date>', 'Last day', dateValue)
@@ -155,8 +151,8 @@ function feedsMeant(
   );
 }
 
-function ofFeeds(name: string): Command {
-  const command = new Command(name)
+function ofFeeds(name: string): CliCommand {
+  return new CliCommand(name)
     .argument('[feeds...]', 'such as ipos')
     .option('--all', 'Every feed that is enabled')
     .option('--json', 'One JSON object a line')
@@ -164,10 +160,9 @@ function ofFeeds(name: string): Command {
       new Option('--wait <duration>', 'How long to wait for a publisher to accept the command')
         .argParser(durationValue)
         .default(10_000, '10s'),
-    );
-  return addSettings(command, ['dataDir', 'topicPrefix', 'appId', 'apiUrl']).addHelpText(
-    'after',
-    `
+    )
+    .settings(['dataDir', 'topicPrefix', 'appId', 'apiUrl'])
+    .notes(`
 The publisher that owns a feed carries out the command and answers. If no publisher runs, this command acquires the feed and
 does the work itself; then it needs the API like a publisher (HIGHWATER_API_URL, HIGHWATER_API_TOKEN). Ctrl-C ends only the
 waiting: a publisher that has accepted the command goes on.
@@ -176,28 +171,23 @@ The exit code is 0 when the command was carried out, 1 when it was not or when d
 command line.
 
 Examples:
-${(examples[name] ?? [`${name} ipos`]).map((example) => `  $ npx highwater ${example}`).join('\n')}`,
-  );
-}
-
-/** Where somebody is asked: stdin and stderr, if they are a terminal. */
-interface Terminal {
-  readonly input: Readable & { readonly isTTY?: boolean };
-  readonly output: Writable & { readonly isTTY?: boolean };
+${(examples[name] ?? [`${name} ipos`]).map((example) => `  $ npx highwater ${example}`).join('\n')}`);
 }
 
 /**
  * Asks for the name of the feed or group that is concerned, because `yes` is typed too easily.
  * @param what it would do
+ * @param terminal where somebody is asked: stdin and stderr, if they are a terminal
  * @param signal Ctrl-C, which counts as no
  * @throws HighwaterError USAGE_INVALID where there is no terminal
  */
 export async function confirmed(
   name: string,
   what: string,
-  { input, output }: Terminal,
+  terminal: { readonly input: Input; readonly output: Output },
   signal: AbortSignal,
 ): Promise<boolean> {
+  const { input, output } = terminal;
   if (!input.isTTY || !output.isTTY) {
     const more = { now: 'Nothing was reset.', remedy: 'Say --yes when it is meant.' };
     throw new HighwaterError('USAGE_INVALID', `${what}, and there is no terminal to confirm it`, more);

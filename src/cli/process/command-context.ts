@@ -56,7 +56,7 @@ export async function runCommand(
   servesUntilSignal: boolean,
   surroundings: Surroundings,
 ): Promise<number> {
-  const { env, cwd, stdin, stdout, stderr } = surroundings;
+  const { env, stdout, stderr } = surroundings;
   // These are hidden until the command has read its settings, and to the end if it reads none or they are wrong.
   const hidden: (readonly string[])[] = [environmentSecrets(env)];
   const stdoutClosed = new AbortController();
@@ -70,11 +70,7 @@ export async function runCommand(
   const isCutShort = () => interruption.signal.aborted && !servesUntilSignal;
   try {
     const code = await action({
-      env,
-      cwd,
-      stdin,
-      stdout,
-      stderr,
+      ...surroundings,
       signal,
       report,
       color: wantsColor(stdout, env),

@@ -42,7 +42,8 @@ export function processInterruption(report: (error: unknown) => number): Interru
   for (const name of signals) process.on(name, onSignal);
   // SIGHUP says that the terminal has closed. Node.js resets the signals that `nohup` had set to be ignored, and does not tell
   // which they were; but `nohup` leaves a program no terminal.
-  process.on('SIGHUP', hasTerminal() ? onSignal : () => undefined);
+  const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
+  process.on('SIGHUP', hasTerminal ? onSignal : () => undefined);
   // npx passes SIGTERM only to the shell between itself and this process, and the shell ends without a word.
   if (process.env.npm_command === 'exec') onParentGone(() => onSignal('SIGTERM'));
   process.on('uncaughtException', (error) => process.exit(report(error)));
@@ -81,10 +82,6 @@ function onParentGone(end: () => void): void {
     clearInterval(timer);
     end();
   }, parentEveryMs).unref();
-}
-
-function hasTerminal(): boolean {
-  return [0, 1, 2].some((descriptor) => isatty(descriptor));
 }
 
 /**

@@ -68,12 +68,6 @@ export const opWords: Readonly<Record<ChangeView['op'], { readonly mark: string;
   r: { mark: '·', word: 'read' },
 };
 
-/** Two texts as they fit a line. */
-interface Difference {
-  readonly before: string;
-  readonly after: string;
-}
-
 /** Number of common letters that are kept before the first difference. */
 const CONTEXT = 8;
 
@@ -81,7 +75,7 @@ const CONTEXT = 8;
  * Shortens two long texts to begin shortly before their first difference. Otherwise a line would show their common beginning twice.
  * @param most letters; texts up to it stay as they are
  */
-export function difference(before: string, after: string, most = 26): Difference {
+export function difference(before: string, after: string, most = 26): { before: string; after: string } {
   if (before.length <= most && after.length <= most) return { before, after };
   const old = [...before];
   const now = [...after];

@@ -13,12 +13,7 @@ import { FeedCard } from './feed-card';
 import { favicon, Icon } from './icon';
 import { Problems } from './problems';
 
-interface AppProps {
-  readonly store: Store;
-  readonly stream: Stream;
-}
-
-export function App({ store, stream }: AppProps) {
+export function App({ store, stream }: { readonly store: Store; readonly stream: Stream }) {
   const model = useModel(store);
   const nowMs = useNow();
   const lostMs = lostSince(model, nowMs);

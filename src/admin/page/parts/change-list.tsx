@@ -108,11 +108,8 @@ function feedWidth({ feeds }: Model): number {
   return Math.min(16, Math.max(5, ...feeds.map(({ feed }) => feed.length)) + 0.5);
 }
 
-interface EmptyProps {
-  readonly model: Model;
-  readonly nowMs: number;
+interface EmptyProps extends Omit<ChangeListProps, 'onClear'> {
   readonly hasSome: boolean;
-  readonly isLost: boolean;
   readonly onAll: () => void;
 }
 

@@ -1,12 +1,8 @@
 import { counted } from '../../../format/counted';
 import type { DeliveryView } from '../../dashboard/view';
 
-interface DeliveriesProps {
-  readonly deliveries: readonly DeliveryView[];
-}
-
 /** Each delivery as a card below the feeds: how far it is, and what it waits for. */
-export function Deliveries({ deliveries }: DeliveriesProps) {
+export function Deliveries({ deliveries }: { readonly deliveries: readonly DeliveryView[] }) {
   return deliveries.map(({ delivery, lag, waits_for: why, dead_letters: letters }) => (
     <article key={delivery} class={`card ${why === null && letters === 0 ? 'good' : 'warning'}`}>
       <h3>

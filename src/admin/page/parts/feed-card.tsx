@@ -40,7 +40,7 @@ export function FeedCard({ feed, nowMs, lostMs }: FeedCardProps) {
         <>
           <Scan feed={feed} nowMs={nowMs} when={when} />
           <Figures feed={feed} when={when} />
-          <Chart feed={name} counts={feed.changesPerMinute} nowMs={nowMs} />
+          <Chart feed={feed} nowMs={nowMs} />
         </>
       )}
       <Errors feed={feed} when={when} />
@@ -145,16 +145,11 @@ function Figures({ feed, when }: { readonly feed: FeedView; readonly when: When 
 
 const onItsPage = 'On the page of the instance that reads it';
 
-interface ChartProps {
-  readonly feed: string;
-  readonly counts: readonly number[];
-  readonly nowMs: number;
-}
-
 const BAR_UNITS = 40;
 
 /** Changes of each of the last 60 minutes, as bars. A minute that is far above all others is cut off, and its number named. */
-function Chart({ feed, counts, nowMs }: ChartProps) {
+function Chart({ feed, nowMs }: Omit<FeedCardProps, 'lostMs'>) {
+  const { feed: name, changesPerMinute: counts } = feed;
   const { minutes, top, most, total, summary } = series(counts);
   return (
     <figure class="chart">
@@ -167,7 +162,7 @@ function Chart({ feed, counts, nowMs }: ChartProps) {
       <svg
         class="plot"
         role="img"
-        aria-label={`${feed}: ${summary}`}
+        aria-label={`${name}: ${summary}`}
         viewBox={`0 0 ${counts.length} ${BAR_UNITS}`}
         preserveAspectRatio="none"
       >
