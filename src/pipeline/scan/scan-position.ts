@@ -7,6 +7,10 @@ import type { HiddenRows, PageReader } from './pages/page-reader';
 import { MOST_RESTARTS, MOST_WALKS } from './pages/page-walk';
 import type { WalkEnd } from './pages/window';
 
+/** What was warned of last, since each poll would say it again. */
+const warned = new WeakMap<Feed, { readonly by: HiddenRows['by']; readonly atMs: number }>();
+const REMIND_MS = 600_000;
+
 /** The position of a scan, which makes the pages that the scan yields. Names as in `ScanProgress`. */
 export class ScanPosition {
   /** False once a walk had to be given up: the scan ends, but does not claim to be complete. */
@@ -15,7 +19,6 @@ export class ScanPosition {
   private repeats = false;
   /** Why a second could not be read. The scan goes on behind it, fails with this at its end, and does not move the mark past it. */
   blockedBy: HighwaterError | null = null;
-  private hasWarnedOfHidden = false;
 
   constructor(
     readonly feed: Feed,
@@ -74,8 +77,10 @@ export class ScanPosition {
   };
 
   private warnOfHidden(hidden: HiddenRows): void {
-    if (this.hasWarnedOfHidden) return;
-    this.hasWarnedOfHidden = true;
+    const last = warned.get(this.feed);
+    const nowMs = performance.now();
+    if (last?.by === hidden.by && nowMs - last.atMs < REMIND_MS) return;
+    warned.set(this.feed, { by: hidden.by, atMs: nowMs });
     const { name: feed } = this.feed;
     this.logger.warn(
       `Feed ${feed}: ${saidOfHidden(hidden)} The feed does not count as read, and nothing of it is deleted.`,
