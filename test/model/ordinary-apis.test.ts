@@ -42,7 +42,7 @@ const shapes: fc.Arbitrary<VendorShape> = fc
     sized: fc.constantFrom(true, true, false),
     cap: fc.constantFrom(1000, 1000, 7),
     overlaps: fc.constantFrom(false, false, true),
-    since: fc.constantFrom('from', 'after', 'minute', 'hours', 'earlier', 'created'),
+    since: fc.constantFrom('from', 'after', 'minute', 'hours', 'earlier', 'created', 'edited', 'in part'),
     range: fc.constantFrom(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 3_600),
     says: fc.constantFrom('nothing', 'more', 'total', 'capped total'),
     hides: fc.boolean(),
@@ -55,8 +55,8 @@ const shapes: fc.Arbitrary<VendorShape> = fc
     return { ...shape, depth, hides: announces && shape.hides };
   })
   .map((shape) =>
-    // A filter that is later than its range never shows a row.
-    shape.filter && shape.dated && shape.since !== 'hours'
+    // A filter that is later than its range never shows a row, nor does one that has no time of it.
+    shape.filter && shape.dated && shape.since !== 'hours' && shape.since !== 'edited'
       ? shape
       : { ...shape, range: Number.POSITIVE_INFINITY },
   );

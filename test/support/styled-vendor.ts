@@ -65,6 +65,10 @@ export const filters = {
   earlier: (since: number) => since - 8 * 3600,
   /** By the time at which a row was created. */
   created: (since: number) => since,
+  /** By a time that a row has only once it was changed. Rows show the time of their creation before. */
+  edited: (since: number) => since,
+  /** Some rows of the very second are left out, as if times were compared as texts. */
+  'in part': (since: number) => since,
 } as const;
 
 export const plainShape: VendorShape = {
@@ -153,15 +157,17 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
     const { pageOffset, pageSize } = request;
     const size = Math.min(shape.cap, shape.sized ? pageSize : Number.POSITIVE_INFINITY);
     for (const { id, updated } of vendor.rows.values()) if (!created.has(id)) created.set(id, updated);
-    const since =
-      shape.filter && shape.dated && request.updatedSince > 0
-        ? filters[shape.since](request.updatedSince)
-        : 0;
+    const isFiltered = shape.filter && shape.dated && request.updatedSince > 0;
+    const since = isFiltered ? filters[shape.since](request.updatedSince) : 0;
     const until = request.updatedSince + shape.range;
     const all = [...vendor.rows.values()]
       .filter(({ id, updated }) => {
         const second = shape.since === 'created' ? created.get(id)! : updated;
-        return second >= since && second <= until;
+        const isLeftOut =
+          isFiltered &&
+          ((shape.since === 'edited' && created.get(id) === updated) ||
+            (shape.since === 'in part' && second === since && /[13579]$/.test(id)));
+        return second >= since && second <= until && !isLeftOut;
       })
       .map((row) => ({ row, key: keyOf(row, shape.order) }))
       .sort((a, b) => compare(a.key, b.key));

@@ -15,7 +15,7 @@ import { WindowReader } from './pages/window-reader';
 import { Clocks } from './present';
 import { ScanPosition } from './scan-position';
 import { scanWithoutOrder } from './scan-without-order';
-import { isFilterOfNoUse, join, LONGEST_LAG, type Seam, seamAt, showsSeam } from './seam';
+import { isFilterOfNoUse, join, LONGEST_LAG, missingOf, type Seam, seamAt } from './seam';
 
 /** The begin of a scan, and the facts known before it. Times are Unix seconds. */
 export interface ScanStart {
@@ -118,6 +118,8 @@ class OrderedScan {
   private furthest = 0;
   /** The end that the scan wants to reach. */
   private pin = Number.POSITIVE_INFINITY;
+  /** It was looked why a page has shown a part of the seam. */
+  private hasTestedPart = false;
   /** How often a page has not shown the seam, since the scan has last come further. */
   private rejoins = 0;
   /** Seconds that could not be read. */
@@ -239,10 +241,19 @@ class OrderedScan {
   private async joined(page: FetchedPage): Promise<FetchedPage | null> {
     const { seam } = this;
     const { anchor } = this.cursor;
-    if (seam === null || seam.due.size === 0 || showsSeam(page.facts, seam)) return page;
+    if (seam === null || seam.due.size === 0) return page;
     // A page that does not pass the anchor's second may show the seam on the pages behind it.
     if (page.facts.length > 0 && (page.facts.last ?? 0) <= anchor) return page;
-    return this.rejoined(page, seam, anchor);
+    const missing = this.toBeTested(seam, missingOf(page.facts, seam));
+    return missing === null ? page : this.rejoined(page, missing, anchor);
+  }
+
+  /** The rows of the seam that an earlier request is to show. If only some are missing, that is looked for once: most often they have moved. */
+  private toBeTested(seam: Seam, missing: Seam): Seam | null {
+    if (missing.due.size === seam.due.size) return seam;
+    if (missing.due.size === 0 || this.hasTestedPart) return null;
+    this.hasTestedPart = true;
+    return missing;
   }
 
   private async rejoined(page: FetchedPage, seam: Seam, anchor: number): Promise<FetchedPage | null> {
@@ -331,11 +342,11 @@ class OrderedScan {
     const wide = { from: cursor.anchor, second, reach: pagingReach(feed), otherBorders };
     const window = new WindowReader(feed, reader, wide);
     const passing: PageFacts[] = [];
-    let isJoined = seam === null || seam.due.size === 0 || showsSeam(page.facts, seam);
+    let missing = seam === null || seam.due.size === 0 ? null : missingOf(page.facts, seam);
     try {
       for await (const behind of window.behind(page)) {
         this.clocks.saw(behind);
-        isJoined ||= showsSeam(behind.facts, seam!);
+        if (missing !== null) missing = missingOf(behind.facts, missing);
         if ((behind.facts.greatest ?? 0) > second) passing.push(behind.facts);
         yield position.page(behind);
       }
@@ -355,8 +366,9 @@ class OrderedScan {
     if (isGivenUp || (end !== 'all-read' && this.restarts++ >= MOST_RESTARTS))
       await position.giveUpOn(cursor.anchor, end);
     else if (end !== 'all-read') return 'read-again';
-    if (!isJoined)
-      return (await this.rejoined(page, seam!, cursor.anchor)) === null ? 'out-of-order' : 'read-again';
+    const unshown = missing === null ? null : this.toBeTested(seam!, missing);
+    if (unshown !== null)
+      return (await this.rejoined(page, unshown, cursor.anchor)) === null ? 'out-of-order' : 'read-again';
     this.moveMark(mark, next ?? second + 1);
     if (next === null) {
       if (yield* this.entersNextWindow(window.page)) return 'read';

@@ -41,6 +41,12 @@ export function seamAt(anchor: number, pages: readonly PageFacts[], from: number
   return { due, earlier: [...new Set(some)].filter((second) => second !== undefined) };
 }
 
+/** The rows of the seam that a page does not show. */
+export function missingOf({ keys, updated }: PageFacts, seam: Seam): Seam {
+  const shown = new Map(keys.map((key, i) => [key, updated[i]]));
+  return { ...seam, due: new Map([...seam.due].filter(([key, second]) => shown.get(key) !== second)) };
+}
+
 export function showsSeam({ keys, updated }: PageFacts, { due }: Seam): boolean {
   return keys.some((key, i) => due.has(key) && due.get(key) === updated[i]);
 }

@@ -113,6 +113,26 @@ it('what the first request of a poll has left out is read as soon as the lag of 
   expect([unknown(), publisher.owned().deps.state.offset.filter_lag]).toEqual([[], 1]);
 });
 
+it('a filter that leaves out some rows of the second that it is asked for hides none of them', async () => {
+  const { unknown } = await start({ style: 'offset', since: 'in part' }, [10, 20, 20, 20, 30, 40], 3);
+  await publisher.poll();
+  expect(unknown()).toEqual([]);
+  expect(publisher.owned().deps.state.offset.filter_lag).toBe(1);
+  expect(publisher.logger.warnings).toEqual([
+    expect.stringContaining('the filter since does not show the rows'),
+  ]);
+});
+
+it.each(styles)('a reconcile of a feed by %s finds rows that the filter never shows', async (style) => {
+  const { vendor, unknown, write, feed } = await start({ style, since: 'edited' }, [10, 20, 30, 40, 50]);
+  for (const id of vendor.rows.keys()) vendor.created.set(id, 0);
+  await publisher.poll();
+  write('fresh', NOW - 100);
+  await publisher.poll({ wide: true });
+  const result = await reconciled(publisher, feed);
+  expect([unknown(), result.deleted, result.missing]).toEqual([[], 0, 0]);
+});
+
 it('a filter by another time is noticed in a second that is wider than a page', async () => {
   const shape = { style: 'offset', since: 'created' } as const;
   const { vendor, unknown } = await start(shape, [17, 18, 19, 20, 20, 20, 20, 20, 20, 20, 30], 4);
