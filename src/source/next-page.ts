@@ -62,8 +62,8 @@ export function nextPage(
 
 function counted(answer: unknown, { hasMore, total }: CountedPaging<'page' | 'offset'>): NextPage {
   const all = total === undefined ? null : valueAtPath(answer, total);
-  // Some APIs write it as text.
   const more = hasMore === undefined ? undefined : valueAtPath(answer, hasMore);
+  // Some APIs write it as text.
   const count = typeof all === 'number' || (typeof all === 'string' && /^\d+$/.test(all)) ? Number(all) : -1;
   return {
     kind: 'next',

@@ -47,7 +47,7 @@ export function missingOf({ keys, updated }: PageFacts, seam: Seam): Seam {
   return { ...seam, due: new Map([...seam.due].filter(([key, second]) => shown.get(key) !== second)) };
 }
 
-export function showsSeam({ keys, updated }: PageFacts, { due }: Seam): boolean {
+function showsSeam({ keys, updated }: PageFacts, { due }: Seam): boolean {
   return keys.some((key, i) => due.has(key) && due.get(key) === updated[i]);
 }
 

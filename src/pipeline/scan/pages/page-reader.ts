@@ -39,8 +39,8 @@ export class PageReader {
   private readonly last = new Map<number, Numbered>();
   /** Why there may be rows that the answers have not shown; null: nothing says so. */
   hidden: HiddenRows | null = null;
-  /** Rows that an answer by the filter counts and does not show, if its total is of the rows that were asked for. */
-  private uncounted: HiddenRows | null = null;
+  /** Rows that an answer counts and does not show, if its total counts the rows that were asked for. */
+  private unshown: HiddenRows | null = null;
   /** The total of the latest first page. */
   private latestTotal: { readonly from: number; readonly total: number } | null = null;
   private isTotalFiltered = false;
@@ -230,20 +230,23 @@ export class PageReader {
   }
 
   /**
-   * Whether an empty page, or the answers before it, announce more rows: they may be behind a limit of paging, or the API leaves them out
-   * after it has cut the pages. A few may be counted and not shown.
+   * Takes note if an empty page announces more rows. They may be behind a limit of paging, or the API leaves them out after it has cut the
+   * pages. A total that is too high by less than a page, behind a short page, is let pass.
    */
   private noteAnnounced(from: number, shown: number, { isLast, total }: FetchedPage): void {
     if (isLast === false) this.hidden ??= { by: 'more' };
     if (isLast !== null || total === null || total <= shown) return;
     const last = this.last.get(from)?.length ?? 0;
     if (shown > 0 && last < this.fullLength && total - shown < this.fullLength) return;
-    this.uncounted ??= { by: 'total', total, shown };
+    this.unshown ??= { by: 'total', total, shown };
     const hasFilter = this.feed.parameters.updatedSince !== null && this.known.lag < WHOLE_FEED;
-    if (!hasFilter || this.least(from) === 0 || this.isTotalFiltered) this.hidden ??= this.uncounted;
+    if (!hasFilter || this.least(from) === 0 || this.isTotalFiltered) this.hidden ??= this.unshown;
   }
 
-  /** Some APIs count the whole feed, whatever the filter. A total that gets less from second to second is that of the rows asked for. */
+  /**
+   * Learns from first pages what a total counts: some APIs count the whole feed, whatever the filter. A total that gets smaller from one
+   * second to a later one counts the rows that were asked for.
+   */
   private noteFirst(from: number, page: FetchedPage | null): void {
     this.first = page?.facts ?? null;
     const { latestTotal: before } = this;
@@ -252,7 +255,7 @@ export class PageReader {
     const isLess = before !== null && from > before.from && total < before.total;
     const isOther = before !== null && this.feed.windowSeconds !== undefined && total !== before.total;
     this.isTotalFiltered ||= isLess || isOther;
-    if (this.isTotalFiltered) this.hidden ??= this.uncounted;
+    if (this.isTotalFiltered) this.hidden ??= this.unshown;
     this.latestTotal = { from, total };
   }
 
@@ -272,15 +275,14 @@ export class PageReader {
     const zero = await ask(0).catch(orRefusal);
     if (zero === null || hasRows(zero)) return this.noted(from, 0, zero);
     const one = await ask(1).catch(orRefusal);
-    const first = one instanceof HighwaterError ? null : one;
-    // Where pages begin at 1, only page 1 announces rows behind it.
-    if (first?.facts.length === 0 && (first.isLast === false || Number(first.total) > 0))
-      return this.noted(from, 0, first);
     const isRefused = zero instanceof HighwaterError;
-    if (one === null || one instanceof HighwaterError || (!isRefused && !hasRows(one))) {
+    if (one === null || one instanceof HighwaterError) {
       if (isRefused) throw zero;
       return this.noted(from, 0, zero);
     }
+    // If pages begin at 1, only page 1 announces rows behind it.
+    const announces = one.isLast === false || (one.total ?? 0) > 0;
+    if (!isRefused && one.facts.length === 0) return this.noted(from, 0, announces ? one : zero);
     // Page 0 may have failed only once, and without it, its rows would never be read.
     const again = await ask(0).catch(orRefusal);
     if (again === null || hasRows(again)) return this.noted(from, 0, again);
