@@ -1,7 +1,7 @@
 import { inSlices } from '../../async/slices';
+import { lookAt, type Sight } from '../look';
 import type { PollDeps } from '../poll';
 import { learnedPaging } from '../position';
-import { lookAt, type Sight } from './look';
 
 export interface AbsenceProbe {
   /** @param ids of records in doubt @returns the ids that are proved to be gone */

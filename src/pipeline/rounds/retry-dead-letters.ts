@@ -6,9 +6,9 @@ import type { LogRecord, ProducerRecord } from '../../log/commit-log';
 import type { PendingState } from '../../state/pending-state';
 import type { VendorRecord } from '../../types';
 import { PageChanges } from '../changes/page-changes';
+import { lookAt, type Sight } from '../look';
 import { noteCommitted, type PollDeps } from '../poll';
 import { transact } from '../transaction/transact';
-import { lookAt, type Sight } from './look';
 
 /** The outcome for a feed's dead letters. `retried` and `still` together are all letters. */
 export interface RetryResult {

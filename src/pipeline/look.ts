@@ -1,8 +1,20 @@
-import { rowKeys } from '../../feeds/row-keys';
-import { sourceFromNow } from '../../source/source';
-import type { PollDeps } from '../poll';
-import { learnedPaging } from '../position';
-import { scan } from '../scan/scan';
+import type { Feed } from '../feeds/feed';
+import { rowKeys } from '../feeds/row-keys';
+import type { Logger } from '../logging/logger';
+import { type Source, sourceFromNow } from '../source/source';
+import type { FeedState } from '../state/feed-state';
+import { learnedPaging } from './position';
+import { scan } from './scan/scan';
+
+/** The owned feed as a look needs it. */
+export interface LookDeps {
+  readonly feed: Feed;
+  readonly source: Source;
+  readonly state: Pick<FeedState, 'offset' | 'records'>;
+  readonly logger: Logger;
+  /** Called with the rows of every page of every round. */
+  readonly witnesses: Set<(rows: readonly unknown[]) => void>;
+}
 
 /** What the API shows from one second on, at this moment. */
 export interface Sight {
@@ -27,7 +39,7 @@ export interface Sight {
  * @throws HighwaterError SOURCE_*, SCAN_*
  */
 export async function lookAt(
-  { feed, source, state, logger, witnesses }: PollDeps,
+  { feed, source, state, logger, witnesses }: LookDeps,
   { from, through }: { readonly from: number; readonly through: number },
   isWanted: (id: string) => boolean,
   signal: AbortSignal,
