@@ -4,13 +4,14 @@ import type { FeedCodec } from '../avro/codec/feed-codec';
 import type { SchemaRegistry } from '../avro/registry/registry';
 import type { Feed } from '../feeds/feed';
 import type { FeedSession, FeedTopics } from '../log/commit-log';
-import type { Logger } from '../logging/logger';
 import { traced } from '../logging/tracing';
 import type { Source } from '../source/source';
 import type { FeedState } from '../state/feed-state';
-import type { ScanPage, VendorRecord } from '../types';
+import type { EarlierContents } from './changes/earlier-contents';
 import type { Images } from './changes/images';
 import { PageChanges, type PublishedChanges } from './changes/page-changes';
+import { Doubts } from './doubts';
+import type { LookDeps } from './look';
 import type { Decoder } from './records/decode';
 import type { Drift } from './records/drift';
 import { pollRound, type Round } from './round';
@@ -18,9 +19,7 @@ import { type BatchPage, openBatch, rehearsedBatch } from './transaction/batch';
 import type { Encoder } from './transaction/encode';
 
 /** A feed that this process owns, with the parts that are made once for it. */
-export interface PollDeps {
-  readonly feed: Feed;
-  readonly source: Source;
+export interface PollDeps extends LookDeps {
   /** For long work: requests of polls go before its requests. */
   readonly patientSource: Source;
   readonly session: FeedSession;
@@ -30,9 +29,9 @@ export interface PollDeps {
   readonly registry: SchemaRegistry;
   readonly decode: Decoder;
   readonly images: Images;
+  readonly earlier: EarlierContents;
   readonly encoder: Encoder;
   readonly drift: Drift;
-  readonly logger: Logger;
   /** Name of the installation, and of this instance. */
   readonly appId: string;
   readonly instance: string;
@@ -42,8 +41,6 @@ export interface PollDeps {
   readonly onOtherChanges?: (changes: PublishedChanges, observedAtMs: number) => void;
   /** Called for each record in which only `updated` differs. */
   readonly onTouch?: () => void;
-  /** Called with the rows of every page of every round. */
-  readonly witnesses: Set<(rows: readonly unknown[]) => void>;
 }
 
 /** A page that is committed. */
@@ -90,6 +87,7 @@ export async function poll(deps: PollDeps, round: Round, signal: AbortSignal): P
     deps.onPage?.({ ...page, feed, state });
   };
   const batch = round.onRehearsed ? rehearsedBatch(state, round.onRehearsed) : openBatch(deps, committed);
+  const doubts = new Doubts(deps, signal);
 
   try {
     for await (const ahead of oneAhead(round.pages, signal, round.readsAhead)) {
@@ -98,12 +96,14 @@ export async function poll(deps: PollDeps, round: Round, signal: AbortSignal): P
       const decoded = deps.decode(page.rows);
       pending.moveOffset(round.position(pending.offset, page, decoded));
 
-      const changes = new PageChanges(deps, pending, page.observedAtMs, round.origin(page));
-      await inSlices(decoded.records, (record) => changes.compare(record, false));
+      const { records } = decoded;
+      const changes = new PageChanges(deps, pending, page.observedAtMs, round.origin(page), records);
+      await inSlices(records, (record) => changes.compare(record, false));
       if (changes.doubtful.length > 0) {
         await batch.commit(); // pages before this one do not wait for a second read
-        for (const record of await confirmed(changes.doubtful, page, deps)) changes.compare(record, true);
+        for (const record of await doubts.confirmed(changes.doubtful, page)) changes.compare(record, true);
       }
+      doubts.endPage(changes.outdated);
       batch.add(page, changes.news(decoded), pending);
       for (const witness of witnesses) witness(page.rows);
 
@@ -129,26 +129,6 @@ function count(page: BatchPage, result: { -readonly [field in keyof PollResult]:
   result.changes += page.changes.count;
   result.deadLetters += page.letters.length;
   result.complete = page.progress.complete && !page.progress.repeats;
-}
-
-/**
- * A record that is older than its image may come from a replica that lags, or the vendor may really have gone back. The
- * page is read once more. Records on which both answers agree are published, the others are left to a later poll.
- */
-async function confirmed(
-  doubtful: readonly VendorRecord[],
-  page: ScanPage,
-  { decode, images, codec: { image } }: Pick<PollDeps, 'decode' | 'images' | 'codec'>,
-): Promise<readonly VendorRecord[]> {
-  const ids = new Set(doubtful.map(({ id }) => id));
-  const again = new Map<string, VendorRecord>();
-  for (const record of decode(await page.reread()).records)
-    if (ids.has(record.id)) again.set(record.id, record);
-  return doubtful.filter((record) => {
-    const other = again.get(record.id);
-    if (other?.updated !== record.updated) return false;
-    return images.compare(image.encode(record), other).changedFields.length === 0;
-  });
 }
 
 /** Counts the unknown members that are published now, and warns of changes that were too large for the log. */

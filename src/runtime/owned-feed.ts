@@ -6,6 +6,7 @@ import type { Feed } from '../feeds/feed';
 import type { CommitLog, FeedSession, FeedTopics } from '../log/commit-log';
 import type { Grant } from '../log/membership';
 import type { Logger } from '../logging/logger';
+import { EarlierContents } from '../pipeline/changes/earlier-contents';
 import { createImages } from '../pipeline/changes/images';
 import type { PageReport, PollDeps } from '../pipeline/poll';
 import { createDecoder } from '../pipeline/records/decode';
@@ -108,6 +109,7 @@ export async function acquireFeed(
         codec,
         decode,
         images,
+        earlier: new EarlierContents(),
         encoder: new Encoder(feed, topics, codec),
         drift: deps.drift ?? createDrift(feed, deps.logger),
         witnesses: new Set(),

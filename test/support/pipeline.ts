@@ -2,6 +2,7 @@ import { createFeedCodec, type FeedCodec } from '../../src/avro/codec/feed-codec
 import { recordShape } from '../../src/avro/record-shape';
 import type { Feed } from '../../src/feeds/feed';
 import { feedTopics } from '../../src/log/topics';
+import { EarlierContents } from '../../src/pipeline/changes/earlier-contents';
 import { createImages } from '../../src/pipeline/changes/images';
 import { type ChangeDeps, PageChanges } from '../../src/pipeline/changes/page-changes';
 import { createDecoder } from '../../src/pipeline/records/decode';
@@ -74,6 +75,7 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
     session: { maxRecordBytes: Number.POSITIVE_INFINITY },
     codec,
     images: decoder,
+    earlier: new EarlierContents(),
     encoder: { largestRecordBytes: () => 0 },
   };
   const pipeline: TestPipeline = {

@@ -50,6 +50,8 @@ export interface VendorShape {
   readonly says: 'nothing' | 'more' | 'total' | 'capped total';
   /** Rows with an id that begins with `hidden` are left out of each page, after it was cut. */
   readonly hides: boolean;
+  /** Rows beside that of a record: its earlier versions, or a second record with the same id and the same time, for some ids. */
+  readonly beside: 'nothing' | 'versions' | 'namesakes';
   /** Numbered positions from here on are empty, whatever is there, and their answers say what that of the first page says. */
   readonly depth: number;
   /** An answer holds only rows of so many seconds from the second that is asked for; Infinity: all. The feed declares it. */
@@ -92,6 +94,7 @@ export const plainShape: VendorShape = {
   since: 'from',
   says: 'nothing',
   hides: false,
+  beside: 'nothing',
   depth: Number.POSITIVE_INFINITY,
   range: Number.POSITIVE_INFINITY,
 };
@@ -124,6 +127,7 @@ export const anyShape = {
   since: fc.constantFrom('from', 'from', 'after', 'minute', 'hours', 'earlier'),
   says: fc.constant('nothing'),
   hides: fc.constant(false),
+  beside: fc.constant('nothing'),
   depth: fc.constant(Number.POSITIVE_INFINITY),
   range: fc.constant(Number.POSITIVE_INFINITY),
 } satisfies { readonly [Member in keyof VendorShape]: fc.Arbitrary<VendorShape[Member]> };
@@ -152,6 +156,21 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
   const asked: PageRequest[] = [];
   const named: string[] = [];
   const created = new Map<string, number>();
+  const earlier = new Map<string, VendorRow[]>();
+  const latest = new Map<string, VendorRow>();
+
+  /** All rows that an answer may show. */
+  function* shown(): Generator<VendorRow> {
+    for (const row of vendor.rows.values()) {
+      const { id } = row;
+      const before = latest.get(id);
+      if (before !== undefined && before !== row) earlier.set(id, [...(earlier.get(id) ?? []), before]);
+      latest.set(id, row);
+      if (shape.beside === 'versions') yield* earlier.get(id) ?? [];
+      yield row;
+      if (shape.beside === 'namesakes' && /[27]$/.test(id)) yield { ...row, notes: 'a namesake' };
+    }
+  }
 
   function answer(request: PageRequest): Pick<SourcePage, 'rows' | 'next' | 'isLast' | 'total'> {
     const { pageOffset, pageSize } = request;
@@ -160,7 +179,7 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
     const isFiltered = shape.filter && shape.dated && request.updatedSince > 0;
     const since = isFiltered ? filters[shape.since](request.updatedSince) : 0;
     const until = request.updatedSince + shape.range;
-    const all = [...vendor.rows.values()]
+    const all = [...shown()]
       .filter(({ id, updated }) => {
         const second = shape.since === 'created' ? created.get(id)! : updated;
         const isLeftOut =
@@ -296,9 +315,10 @@ export function styledFeed(
   return { ...feed, updatedField, paging: paging[style], parameters, windowSeconds, ...overrides };
 }
 
-function keyOf({ id, updated }: VendorRow, order: VendorShape['order']): readonly (string | number)[] {
-  if (order === 'id') return [id];
-  return order === 'updated' ? [updated, id] : [-updated, id];
+function keyOf({ id, updated, notes }: VendorRow, order: VendorShape['order']): readonly (string | number)[] {
+  const unique = [id, updated, String(notes)];
+  if (order === 'id') return unique;
+  return order === 'updated' ? [updated, ...unique] : [-updated, ...unique];
 }
 
 /** Neighbours of the same second change places. */

@@ -18,6 +18,7 @@ import type {
 import { version } from '../../version';
 import type { Decoded } from '../records/decode';
 import { newDeadLetters } from './dead-letters';
+import type { EarlierContents } from './earlier-contents';
 import type { ImageComparison, Images } from './images';
 import { type TransitionOrigin, transitionEvents, transitionOrigins } from './transitions';
 
@@ -29,6 +30,7 @@ export interface ChangeDeps {
   readonly session: Pick<FeedSession, 'maxRecordBytes'>;
   readonly codec: Pick<FeedCodec, 'image'>;
   readonly images: Images;
+  readonly earlier: EarlierContents;
   /** Tells the size of the largest record that an event becomes. Costs as much as encoding it. */
   readonly encoder: { largestRecordBytes(event: ChangeEvents): number };
   /** Called for each record with nothing new but its `updated`. */
@@ -64,8 +66,10 @@ export interface PageNews {
  * that comes twice in a page is compared with its own first version.
  */
 export class PageChanges {
-  /** Records that are older than their image: they need a second, agreeing read. */
+  /** Records that are older than their image, or go back to contents that they had in the same second: see `Doubts`. */
   readonly doubtful: VendorRecord[] = [];
+  /** Rows that differ from their record's image, beside the row of the image or a newer one in the same answer. */
+  readonly outdated: VendorRecord[] = [];
   /** Changes that the log would refuse. */
   readonly tooLarge: TooLarge[] = [];
   /** Records that cannot be compared or written: they must not keep the others from being published. */
@@ -77,13 +81,18 @@ export class PageChanges {
   private readonly beginsAt: number;
   /** Precedes the number in the id of an event. */
   private readonly idPrefix: string;
+  private rowsOfId: ReadonlyMap<string, readonly VendorRecord[]> | null = null;
 
-  /** @param pending the state before the page, with the position that the page makes of it */
+  /**
+   * @param pending the state before the page, with the position that the page makes of it
+   * @param page all records of the answer
+   */
   constructor(
     private readonly deps: ChangeDeps,
     private readonly pending: PendingState,
     private readonly observedAtMs: number,
     private readonly origin: Origin,
+    private readonly page: readonly VendorRecord[] = [],
   ) {
     // A record that a snapshot or a backfill sees for the first time may have existed for long.
     this.firstSight = origin === 'snapshot' || origin === 'backfill' ? 'r' : 'c';
@@ -163,12 +172,16 @@ export class PageChanges {
       return this.setAside(record, 'compared', error);
     }
     const { beforeRecord, changedFields } = comparison;
-    if (!isConfirmed && changedFields.length > 0 && record.updated < beforeRecord.updated) {
-      this.doubtful.push(record);
-      return null;
+    const isNews = changedFields.length > 0;
+    if (isNews && record.updated <= beforeRecord.updated) {
+      const doubt = this.doubtAbout(record, before, beforeRecord.updated, isConfirmed);
+      if (doubt !== null) {
+        doubt.push(record);
+        return null;
+      }
     }
     pending.see(id, record.updated);
-    if (changedFields.length > 0) {
+    if (isNews) {
       const after = codec.image.encode(record);
       return { op: 'u', id, before, after, beforeRecord, afterRecord: record, changedFields };
     }
@@ -176,6 +189,28 @@ export class PageChanges {
     if (pending.isUnshown(id) || before !== published)
       return firstSight(record, 'r', codec.image.encode(record));
     if (record.updated > beforeRecord.updated) onTouch?.();
+    return null;
+  }
+
+  /** The list that takes a record which differs from its image and is not newer; null: it is published. */
+  private doubtAbout(
+    record: VendorRecord,
+    before: Buffer,
+    updatedBefore: number,
+    isConfirmed: boolean,
+  ): VendorRecord[] | null {
+    const { images, earlier, codec } = this.deps;
+    const { id, updated } = record;
+    const isOlder = updated < updatedBefore;
+    this.rowsOfId ??= rowsOfIds(this.page);
+    const rows = this.rowsOfId.get(id) ?? [];
+    // The last one counts of rows with the same time.
+    const others = isOlder ? rows : rows.slice(rows.indexOf(record) + 1);
+    const isImage = (row: VendorRecord) => images.compare(before, row).changedFields.length === 0;
+    if (others.some((row) => (isOlder && row.updated > updated) || isImage(row))) return this.outdated;
+    if (isConfirmed) return null;
+    if (isOlder || earlier.has(id, codec.image.encode(record))) return this.doubtful;
+    earlier.add(id, before);
     return null;
   }
 
@@ -241,6 +276,17 @@ export class PageChanges {
 }
 
 const NONE: readonly string[] = [];
+
+/** The records that come more than once. */
+function rowsOfIds(page: readonly VendorRecord[]): ReadonlyMap<string, readonly VendorRecord[]> {
+  const rows = new Map<string, VendorRecord[]>();
+  for (const record of page) {
+    const others = rows.get(record.id);
+    if (others === undefined) rows.set(record.id, [record]);
+    else others.push(record);
+  }
+  return rows;
+}
 
 function firstSight(record: VendorRecord, op: 'c' | 'r', after: Buffer): Change {
   const { id } = record;

@@ -1,15 +1,12 @@
 import type { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import type { Logger } from '../../logging/logger';
+import { remind } from '../../logging/remind';
 import type { ScanPage } from '../../types';
 import type { FetchedPage } from './pages/page-facts';
 import type { HiddenRows, PageReader } from './pages/page-reader';
 import { MOST_RESTARTS, MOST_WALKS } from './pages/page-walk';
 import type { WalkEnd } from './pages/window';
-
-/** What was warned of last, since each poll would say it again. */
-const warned = new WeakMap<Feed, { readonly by: HiddenRows['by']; readonly atMs: number }>();
-const REMIND_MS = 600_000;
 
 /** The position of a scan, which makes the pages that the scan yields. Names as in `ScanProgress`. */
 export class ScanPosition {
@@ -77,15 +74,9 @@ export class ScanPosition {
   };
 
   private warnOfHidden(hidden: HiddenRows): void {
-    const last = warned.get(this.feed);
-    const nowMs = performance.now();
-    if (last?.by === hidden.by && nowMs - last.atMs < REMIND_MS) return;
-    warned.set(this.feed, { by: hidden.by, atMs: nowMs });
     const { name: feed } = this.feed;
-    this.logger.warn(
-      `Feed ${feed}: ${saidOfHidden(hidden)} The feed does not count as read, and nothing of it is deleted.`,
-      { feed },
-    );
+    const message = `Feed ${feed}: ${saidOfHidden(hidden)} The feed does not count as read, and nothing of it is deleted.`;
+    remind(this.feed, hidden.by, () => this.logger.warn(message, { feed }));
   }
 
   /** Rows from a second on may be missing. Warns of it, and from then on the scan does not count as settled. */

@@ -1,0 +1,115 @@
+import type { FeedCodec } from '../avro/codec/feed-codec';
+import { rowKeys } from '../feeds/row-keys';
+import { remind } from '../logging/remind';
+import type { FeedState } from '../state/feed-state';
+import type { ScanPage, VendorRecord } from '../types';
+import type { Images } from './changes/images';
+import { type LookDeps, lookAt } from './look';
+import type { Decoder } from './records/decode';
+import { LONGEST_LAG } from './scan/seam';
+
+interface DoubtDeps extends LookDeps {
+  readonly state: Pick<FeedState, 'offset' | 'records' | 'image' | 'seenAt'>;
+  readonly decode: Decoder;
+  readonly images: Images;
+  readonly codec: Pick<FeedCodec, 'image'>;
+}
+
+/**
+ * Decides about records that would go back to earlier contents. The vendor may have taken a change back. Or a replica lags, a list shows
+ * earlier versions beside the latest, or two records have the same id. One decides for one round.
+ */
+export class Doubts {
+  /** Pages of the round, and of its looks. A look may read about as many as the round. */
+  private pages = 0;
+  private looked = 0;
+  /** A look has found both contents. */
+  private areBeside = false;
+
+  constructor(
+    private readonly deps: DoubtDeps,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /**
+   * The page is read once more. Records on which both answers agree are published if the API no longer shows what was published. The
+   * others are left to a later poll.
+   */
+  async confirmed(doubtful: readonly VendorRecord[], page: ScanPage): Promise<readonly VendorRecord[]> {
+    const agreed = await this.agreed(doubtful, page);
+    if (agreed.length === 0) return agreed;
+    if (this.looked > this.pages) return this.areBeside ? [] : agreed;
+    const beside = await this.shownBeside(agreed);
+    if (beside === null) return [];
+    this.areBeside ||= beside.size > 0;
+    this.warnOf(agreed.filter(({ id }) => beside.has(id)));
+    return agreed.filter(({ id }) => !beside.has(id));
+  }
+
+  /** @param outdated rows that stand beside newer rows of the same records */
+  endPage(outdated: readonly VendorRecord[]): void {
+    this.pages++;
+    this.warnOf(outdated);
+  }
+
+  private async agreed(doubtful: readonly VendorRecord[], page: ScanPage): Promise<readonly VendorRecord[]> {
+    const {
+      decode,
+      images,
+      codec: { image },
+    } = this.deps;
+    const ids = new Set(doubtful.map(({ id }) => id));
+    const again = new Map<string, VendorRecord>();
+    for (const record of decode(await page.reread()).records)
+      if (ids.has(record.id)) again.set(record.id, record);
+    return doubtful.filter((record) => {
+      const other = again.get(record.id);
+      if (other?.updated !== record.updated) return false;
+      return images.compare(image.encode(record), other).changedFields.length === 0;
+    });
+  }
+
+  /** Ids of records that are also shown as they were published, or newer; null if a cache answered. */
+  private async shownBeside(records: readonly VendorRecord[]): Promise<ReadonlySet<string> | null> {
+    const { deps, signal } = this;
+    const { feed, state, images, decode, witnesses } = deps;
+    const wanted = new Map(records.map(({ id }) => [id, state.image(id)!]));
+    const published = [...wanted].map(([id, image]) => ({ id, updated: images.decode(image).updated }));
+    const keys = rowKeys(feed);
+    const beside = new Set<string>();
+    const witness = (rows: readonly unknown[]): void => {
+      this.looked++;
+      const found = rows.filter((row) => wanted.has(keys.id(row) ?? ''));
+      for (const record of decode(found).records)
+        if (images.compare(wanted.get(record.id)!, record).changedFields.length === 0) beside.add(record.id);
+    };
+    witnesses.add(witness);
+    try {
+      const from = Math.min(...published.map(({ updated }) => updated));
+      const through = Math.max(
+        ...published.map(({ id, updated }) => Math.max(updated, state.seenAt(id) ?? 0)),
+      );
+      // Without a known record in front of them, the filter may leave out the seconds that it is asked for.
+      for (const before of [feed.wideOverlapSeconds, LONGEST_LAG, Number.POSITIVE_INFINITY]) {
+        const range = { from: Math.max(0, from - before), through };
+        const { isPresent, leastKnown } = await lookAt(deps, range, (id) => wanted.has(id), signal);
+        if (!isPresent) return null;
+        if (range.from === 0 || leastKnown <= from || beside.size === wanted.size) break;
+      }
+      return beside;
+    } finally {
+      witnesses.delete(witness);
+    }
+  }
+
+  private warnOf([first]: readonly VendorRecord[]): void {
+    if (first === undefined) return;
+    const { feed, logger } = this.deps;
+    const id = first.id.slice(0, 80).toWellFormed();
+    const message =
+      `Feed ${feed.name}: the API shows record ${id} more than once, with different contents. Each content is published once, and the ` +
+      'newest counts. If these are different records, name another member in idField, too. If they are versions of one record, ask for ' +
+      'the latest only (the query of the feed).';
+    remind(feed, 'beside', () => logger.warn(message, { feed: feed.name, id }));
+  }
+}

@@ -1,0 +1,157 @@
+import type { PageRequest } from '../../../src/source/source';
+import { testFeed } from '../../support/feeds';
+import { reconciled } from '../../support/operations';
+import { ipo } from '../../support/records';
+import { type TestPublisher, testPublisher } from '../../support/test-publisher';
+
+/** APIs that show contents of a record that readers have had before. */
+const NOW_MS = 1_790_000_000_000;
+const NOW = NOW_MS / 1000;
+
+interface Row {
+  readonly id: string;
+  readonly updated: number;
+  readonly notes: string;
+}
+
+const row = (id: string, notes: string, updated = NOW - 100): Row => ({ id, notes, updated });
+
+let publisher: TestPublisher;
+let asked: PageRequest[];
+
+/** @param shown all rows that the API shows to a request, in its order */
+async function start(shown: (request: PageRequest) => readonly Row[], pageSize = 2, isDated = true) {
+  const feed = {
+    ...testFeed('ipos', { pageSize, deleteShare: 1, pollIntervalMs: 10 }),
+    ...(!isDated && {
+      updatedField: null,
+      parameters: { page: 'page', pageSize: 'limit', updatedSince: null },
+    }),
+  };
+  asked = [];
+  publisher = await testPublisher(feed, {
+    async fetchPage(_feed, request) {
+      asked.push(request);
+      const { pageOffset, pageSize: size, updatedSince } = request;
+      const rows = shown(request).filter(({ updated }) => !isDated || updated >= updatedSince);
+      const page = rows.slice(pageOffset * size, (pageOffset + 1) * size);
+      return {
+        rows: page.map((each) => ({ ...ipo({ ...each }), ...each })),
+        next: null,
+        serverDateMs: NOW_MS,
+        receivedAtMs: NOW_MS,
+      };
+    },
+  });
+  await publisher.poll();
+  return {
+    async published(): Promise<string[]> {
+      const events = await publisher.topic('ipos');
+      return events.map(({ decoded }) => `${decoded!.op} ${decoded!.after.id} ${decoded!.after.notes}`);
+    },
+    reconcile: () => reconciled(publisher, feed),
+  };
+}
+
+async function pollsWithoutNews(): Promise<void> {
+  for (let i = 0; i < 3; i++) {
+    expect((await publisher.poll({ wide: i > 0 })).changes).toBe(0);
+  }
+}
+
+const warnings = () => publisher.logger.warnings.filter((text) => text.includes('more than once'));
+
+describe('two records with one id', () => {
+  const rows = [row('a', 'one'), row('a', 'other'), row('b', 'b')];
+
+  it.each([true, false])('are published once each if one answer shows both (times: %s)', async (isDated) => {
+    const { published, reconcile } = await start(() => rows, 10, isDated);
+    await pollsWithoutNews();
+    await publisher.restart();
+    await pollsWithoutNews();
+    await reconcile();
+    expect(await published()).toEqual(['r a one', 'u a other', 'r b b']);
+    expect(warnings()).toEqual([expect.stringContaining('Feed ipos: the API shows record a more than once')]);
+  });
+
+  it.each([true, false])('end to change places if two pages show them (times: %s)', async (isDated) => {
+    const apart = [row('a', 'one'), row('b', 'b'), row('c', 'c'), row('a', 'other')];
+    const { published } = await start(() => apart, 2, isDated);
+    await publisher.poll({ wide: true });
+    await pollsWithoutNews();
+    expect((await published()).filter((event) => event.startsWith('u a')).length).toBeLessThan(4);
+    expect(warnings()).toHaveLength(1);
+  });
+
+  it('are both seen if the second one comes later', async () => {
+    const known = [rows[0]!, rows[2]!];
+    const { published } = await start(() => known, 10, false);
+    known.push(row('a', 'other'));
+    await publisher.poll();
+    await pollsWithoutNews();
+    expect(await published()).toEqual(['r a one', 'r b b', 'u a other']);
+  });
+});
+
+describe('earlier versions beside the latest', () => {
+  const versions = Array.from({ length: 9 }, (_, i) => row('a', `version ${i}`, NOW - 100 + i));
+
+  it.each([2, 4, 100])('are published once each, oldest first, by pages of %i', async (pageSize) => {
+    const { published, reconcile } = await start(() => versions, pageSize);
+    await pollsWithoutNews();
+    await reconcile();
+    await publisher.restart();
+    await pollsWithoutNews();
+    versions.push(row('a', 'new', NOW - 1));
+    await publisher.poll();
+    versions.pop();
+    expect(await published()).toEqual(['r a version 0', ...names(versions.slice(1)), 'u a new']);
+  });
+
+  it('are published again if the API takes the latest back', async () => {
+    const taken = [...versions];
+    const { published } = await start(() => taken, 4);
+    taken.pop();
+    await publisher.poll({ wide: true });
+    expect((await published()).at(-1)).toBe('u a version 7');
+    await pollsWithoutNews();
+  });
+
+  const names = (rows: readonly Row[]) => rows.map(({ id, notes }) => `u ${id} ${notes}`);
+});
+
+describe('a record that changes twice in one second', () => {
+  const states = ['first', 'second', 'third'];
+
+  it('does not go back with a replica that lags', async () => {
+    let state = 0;
+    let lags = (_request: PageRequest) => false;
+    const { published } = await start((request) => [row('a', states[state - (lags(request) ? 1 : 0)]!)]);
+    for (state of [1, 2]) await publisher.poll();
+    for (const stale of [1, 2]) {
+      // The first answers of the poll: the one that shows the record, and the one that is to confirm it.
+      const before = asked.length;
+      lags = () => asked.length <= before + stale;
+      await publisher.poll();
+    }
+    expect(await published()).toEqual(['r a first', 'u a second', 'u a third']);
+  });
+
+  it.each([true, false])('goes back if the API does (times: %s)', async (isDated) => {
+    let state = 0;
+    const { published } = await start(() => [row('a', states[state]!)], 10, isDated);
+    for (state of [1, 0, 1, 0]) await publisher.poll();
+    expect(await published()).toEqual(['r a first', 'u a second', 'u a first', 'u a second', 'u a first']);
+    expect(warnings()).toEqual([]);
+  });
+});
+
+it('older records than their images are published if the API shows nothing else, whatever their number', async () => {
+  let age = 0;
+  const ids = Array.from({ length: 20 }, (_, i) => `r${i}`);
+  const { published } = await start(() => ids.map((id, i) => row(id, `${age}`, NOW - 100 + i - 50 * age)));
+  age = 1;
+  await publisher.poll({ wide: true });
+  expect((await published()).filter((event) => event.startsWith('u'))).toHaveLength(20);
+  await pollsWithoutNews();
+});
