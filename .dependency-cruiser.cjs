@@ -4,7 +4,13 @@
  */
 
 /** The rooms of the pipeline; each may import the rooms before it, except that only `rounds` and `poll` know `scan`. */
-const pipeline = ['records/', 'changes/', 'transaction/', '(poll|round|position|look|doubts)\\.ts', 'rounds/'];
+const pipeline = [
+  'records/',
+  'changes/',
+  'transaction/',
+  '(poll|round|position|look|doubts)\\.ts',
+  'rounds/',
+];
 
 /** The layers of the Kafka adapter, from the top down; each may import the layers below it. */
 const kafkaLayers = [
