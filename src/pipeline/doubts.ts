@@ -8,8 +8,12 @@ import { type LookDeps, lookAt } from './look';
 import type { Decoder } from './records/decode';
 import { LONGEST_LAG } from './scan/seam';
 
+/** A feed of so many pages is read as a whole: a filter may go by another time than the feed says. */
+const SMALL_PAGES = 100;
+const ALL = Number.POSITIVE_INFINITY;
+
 interface DoubtDeps extends LookDeps {
-  readonly state: Pick<FeedState, 'offset' | 'records' | 'image' | 'seenAt'>;
+  readonly state: Pick<FeedState, 'offset' | 'records' | 'recordCount' | 'image' | 'seenAt'>;
   readonly decode: Decoder;
   readonly images: Images;
   readonly codec: Pick<FeedCodec, 'image'>;
@@ -89,8 +93,9 @@ export class Doubts {
       const through = Math.max(
         ...published.map(({ id, updated }) => Math.max(updated, state.seenAt(id) ?? 0)),
       );
+      const isSmall = state.recordCount <= SMALL_PAGES * feed.pageSize;
       // Without a known record in front of them, the filter may leave out the seconds that it is asked for.
-      for (const before of [feed.wideOverlapSeconds, LONGEST_LAG, Number.POSITIVE_INFINITY]) {
+      for (const before of isSmall ? [ALL] : [feed.wideOverlapSeconds, LONGEST_LAG, ALL]) {
         const range = { from: Math.max(0, from - before), through };
         const { isPresent, leastKnown } = await lookAt(deps, range, (id) => wanted.has(id), signal);
         if (!isPresent) return null;

@@ -23,7 +23,7 @@ const RUNS = modelRuns<[World]>(60, 20_261);
 const NOW_MS = 1_790_000_000_000;
 
 type Step =
-  | { readonly kind: 'poll' | 'wide poll' | 'restart' | 'reconcile' }
+  | { readonly kind: 'poll' | 'wide poll' | 'restart' | 'reconcile' | 'count from zero' }
   | { readonly kind: 'create' | 'update' | 'remove'; readonly at: number; readonly count: number };
 
 interface World {
@@ -74,6 +74,7 @@ const world: fc.Arbitrary<World> = fc.record({
         { kind: 'wide poll' },
         { kind: 'restart' },
         { kind: 'reconcile' },
+        { kind: 'count from zero' },
       ),
       fc.record({
         kind: fc.constantFrom('create', 'update', 'remove'),
@@ -92,7 +93,8 @@ function isNumbered({ style }: VendorShape): boolean {
 /** Rows side by side that no page shows. */
 const HIDDEN = 30;
 
-async function play({ shape, rows, perSecond, pageSize, steps }: World): Promise<void> {
+async function play({ shape: first, rows, perSecond, pageSize, steps }: World): Promise<void> {
+  const shape = { ...first };
   const clock = { ms: NOW_MS };
   const vendor = styledVendor(shape, () => clock.ms);
   const second = () => Math.floor(clock.ms / 1000);
@@ -129,6 +131,9 @@ async function play({ shape, rows, perSecond, pageSize, steps }: World): Promise
         return publisher.restart();
       case 'reconcile':
         return reconcileNow();
+      case 'count from zero':
+        shape.first = 'zero';
+        return;
       default:
         for (let i = 0; i < now.count; i++) {
           const id = ids[(now.at + i) % Math.max(1, ids.length)];

@@ -3,8 +3,9 @@ import type { Feed } from '../../feeds/feed';
 import type { Logger } from '../../logging/logger';
 import { remind } from '../../logging/remind';
 import type { ScanPage } from '../../types';
+import type { HiddenRows } from './pages/announced';
 import type { FetchedPage } from './pages/page-facts';
-import type { HiddenRows, PageReader } from './pages/page-reader';
+import type { PageReader } from './pages/page-reader';
 import { MOST_RESTARTS, MOST_WALKS } from './pages/page-walk';
 import type { WalkEnd } from './pages/window';
 

@@ -62,6 +62,7 @@ export async function* scan(
   // Only a scan of the whole feed can learn the paging, because its rows have different seconds.
   const isWhole = start.whole === true || (start.snapshot && start.highWaterMark === 0);
   if (isWhole && (reader.paging().unit === null || feed.paging.style !== 'page')) await reader.learnPaging();
+  if (isWhole || start.otherBorders) await reader.testBegin();
   const overlap = start.overlapSeconds ?? (start.wide ? feed.wideOverlapSeconds : feed.overlapSeconds);
   const from = Math.max(0, start.highWaterMark - overlap);
   // A mark may lie ahead of the present. A second that the caller names is kept.

@@ -3,6 +3,7 @@ import type { Feed } from '../../../feeds/feed';
 import { type RowKeys, rowKeys } from '../../../feeds/row-keys';
 import type { PageRequest, Source } from '../../../source/source';
 import { type Paging, WHOLE_FEED } from '../../../types';
+import { Announced, type HiddenRows } from './announced';
 import { ContinuedPages } from './continued-pages';
 import { type FetchedPage, fetchedPage, haveSameKeys, type PageFacts, pageBehind } from './page-facts';
 import {
@@ -37,13 +38,7 @@ export class PageReader {
   private first: PageFacts | null = null;
   /** Anchor → the last page by number that had rows. */
   private readonly last = new Map<number, Numbered>();
-  /** Why there may be rows that the answers have not shown; null: nothing says so. */
-  hidden: HiddenRows | null = null;
-  /** Rows that an answer counts and does not show, if its total counts the rows that were asked for. */
-  private unshown: HiddenRows | null = null;
-  /** The total of the latest first page. */
-  private latestTotal: { readonly from: number; readonly total: number } | null = null;
-  private isTotalFiltered = false;
+  private readonly announced: Announced;
   /** Above it, a body was too large. */
   private mostRows = Number.POSITIVE_INFINITY;
 
@@ -57,6 +52,7 @@ export class PageReader {
     this.keys = rowKeys(feed);
     this.known = declaredPaging(feed, learned);
     this.isNew = !learned.longestPage;
+    this.announced = new Announced(feed);
     this.continued = new ContinuedPages(feed.name, (from, continuation) => {
       const first = { ...this.range(from), pageOffset: 0, pageSize: this.known.pageSize };
       return this.fetchOrShrink(continuation === undefined ? first : { ...first, continuation });
@@ -65,6 +61,11 @@ export class PageReader {
 
   paging(): Paging {
     return this.known;
+  }
+
+  /** Why there may be rows that the answers have not shown; null: nothing says so. */
+  get hidden(): HiddenRows | null {
+    return this.announced.hidden;
   }
 
   /** The paging to keep for later scans. */
@@ -198,8 +199,20 @@ export class PageReader {
     const page = await (n === 0
       ? this.fetchFirst(from)
       : this.fetchBehind(from, n, pageOffset(this.known, n, before)));
-    if (n === 0) this.noteFirst(from, page);
-    if (page?.facts.length === 0) this.noteAnnounced(from, before, page);
+    if (n === 0) {
+      this.first = page?.facts ?? null;
+      this.announced.noteFirst(from, page?.total ?? null);
+    }
+    if (page?.facts.length === 0) {
+      const hasFilter = this.feed.parameters.updatedSince !== null && this.known.lag < WHOLE_FEED;
+      const isFiltered = hasFilter && this.least(from) > 0;
+      const isBehindShort = before > 0 && (this.last.get(from)?.length ?? 0) < this.fullLength;
+      this.announced.noteEmpty(page, {
+        shown: before,
+        isFiltered,
+        mayLack: isBehindShort ? this.fullLength : 0,
+      });
+    }
     if (page === null || page.facts.length === 0) return page;
     const { total, facts } = page;
     const isCounted = total !== null && before + facts.length >= total;
@@ -229,52 +242,29 @@ export class PageReader {
     return Math.min(pageSize, longestPage || pageSize);
   }
 
-  /**
-   * Takes note if an empty page announces more rows. They may be behind a limit of paging, or the API leaves them out after it has cut the
-   * pages. A total that is too high by less than a page, behind a short page, is let pass.
-   */
-  private noteAnnounced(from: number, shown: number, { isLast, total }: FetchedPage): void {
-    if (isLast === false) this.hidden ??= { by: 'more' };
-    if (isLast !== null || total === null || total <= shown) return;
-    const last = this.last.get(from)?.length ?? 0;
-    if (shown > 0 && last < this.fullLength && total - shown < this.fullLength) return;
-    this.unshown ??= { by: 'total', total, shown };
-    const hasFilter = this.feed.parameters.updatedSince !== null && this.known.lag < WHOLE_FEED;
-    if (!hasFilter || this.least(from) === 0 || this.isTotalFiltered) this.hidden ??= this.unshown;
-  }
-
-  /**
-   * Learns from first pages what a total counts: some APIs count the whole feed, whatever the filter. A total that gets smaller from one
-   * second to a later one counts the rows that were asked for.
-   */
-  private noteFirst(from: number, page: FetchedPage | null): void {
-    this.first = page?.facts ?? null;
-    const { latestTotal: before } = this;
-    const total = page?.total ?? null;
-    if (total === null || before?.from === from) return;
-    const isLess = before !== null && from > before.from && total < before.total;
-    const isOther = before !== null && this.feed.windowSeconds !== undefined && total !== before.total;
-    this.isTotalFiltered ||= isLess || isOther;
-    if (this.isTotalFiltered) this.hidden ??= this.unshown;
-    this.latestTotal = { from, total };
+  /** Pages began at 1, as was learned. If there is a page 0 by now, its rows would never be read. @returns whether it is the first one */
+  async testBegin(): Promise<boolean> {
+    if (this.known.begin === 0 || firstNumber(this.feed) !== undefined) return false;
+    const zero = await this.fetchNumbered(0, 0).catch((error) => orRefusal(error, UNANSWERED));
+    if (zero === null || zero instanceof HighwaterError || !hasRows(zero)) return false;
+    const one = await this.fetchNumbered(0, 1);
+    if (one === null || haveSameKeys(zero.facts, one.facts)) return false;
+    this.known = { ...this.known, begin: 0 };
+    return true;
   }
 
   /** The first page by number. If there is no page 0, this learns that pages begin at 1. */
   private async fetchFirst(from: number): Promise<FetchedPage | null> {
     const ask = (begin: number) => this.fetchNumbered(from, begin);
-    const refusals: readonly ErrorCode[] = from === 0 ? [...REFUSALS, 'SOURCE_UNAVAILABLE'] : REFUSALS;
-    const orRefusal = (error: unknown): HighwaterError => {
-      if (!isCode(error, refusals)) throw error;
-      return error as HighwaterError;
-    };
+    const refusals = from === 0 ? UNANSWERED : REFUSALS;
     const { begin, longestPage, unit } = this.known;
     const isDeclared = firstNumber(this.feed) !== undefined;
     const mayLearn =
       this.isLearned && !isDeclared && this.isNew && begin === 0 && unit === null && !longestPage;
     if (!mayLearn) return this.noted(from, 0, await ask(begin));
-    const zero = await ask(0).catch(orRefusal);
+    const zero = await ask(0).catch((error) => orRefusal(error, refusals));
     if (zero === null || hasRows(zero)) return this.noted(from, 0, zero);
-    const one = await ask(1).catch(orRefusal);
+    const one = await ask(1).catch((error) => orRefusal(error, refusals));
     const isRefused = zero instanceof HighwaterError;
     if (one === null || one instanceof HighwaterError) {
       if (isRefused) throw zero;
@@ -284,7 +274,7 @@ export class PageReader {
     const announces = one.isLast === false || (one.total ?? 0) > 0;
     if (!isRefused && one.facts.length === 0) return this.noted(from, 0, announces ? one : zero);
     // Page 0 may have failed only once, and without it, its rows would never be read.
-    const again = await ask(0).catch(orRefusal);
+    const again = await ask(0).catch((error) => orRefusal(error, refusals));
     if (again === null || hasRows(again)) return this.noted(from, 0, again);
     this.known = { ...this.known, begin: 1 };
     return this.noted(from, 0, one);
@@ -334,7 +324,7 @@ export class PageReader {
       source.fetchPage(feed, request, signal).catch((error) => throwAnswer(error, feed, request));
     try {
       const page = fetchedPage(await ask(), this.keys, ask);
-      if (page.partialBy !== null) this.hidden = { by: 'partial', member: page.partialBy };
+      if (page.partialBy !== null) this.announced.hidden = { by: 'partial', member: page.partialBy };
       return page;
     } catch (error) {
       const tooLarge = error instanceof HighwaterError && error.code === 'SOURCE_BODY_TOO_LARGE';
@@ -346,12 +336,6 @@ export class PageReader {
     }
   }
 }
-
-/** Why rows may be missing: an answer says that it leaves out some, or announces rows that do not come. */
-export type HiddenRows =
-  | { readonly by: 'partial'; readonly member: string }
-  | { readonly by: 'more' }
-  | { readonly by: 'total'; readonly total: number; readonly shown: number };
 
 /** Anchors that are remembered at once. */
 const MOST_ANCHORS = 50;
@@ -372,11 +356,10 @@ interface Numbered {
 
 /** If a place that an earlier answer named is refused, the place is at fault, not the endpoint. */
 function throwAnswer(error: unknown, feed: Feed, { updatedSince, continuation }: PageRequest): never {
-  const isRefused = error instanceof HighwaterError && REFUSALS.includes(error.code);
-  if (continuation === undefined || !isRefused) throw error;
+  if (continuation === undefined || !isCode(error, REFUSALS)) throw error;
   throw new HighwaterError(
     'SCAN_CURSOR_EXPIRED',
-    `The place at which the rows of feed ${feed.name} from ${updatedSince} on go on is not accepted by the API: ${error.message}`,
+    `The place at which the rows of feed ${feed.name} from ${updatedSince} on go on is not accepted by the API: ${(error as Error).message}`,
     { cause: error },
   );
 }
@@ -389,4 +372,11 @@ function isCode(error: unknown, codes: readonly ErrorCode[]): boolean {
   return error instanceof HighwaterError && codes.includes(error.code);
 }
 
+function orRefusal(error: unknown, refusals: readonly ErrorCode[]): HighwaterError {
+  if (!isCode(error, refusals)) throw error;
+  return error as HighwaterError;
+}
+
 const REFUSALS: readonly ErrorCode[] = ['SOURCE_NOT_FOUND', 'SOURCE_REQUEST_REFUSED'];
+/** How an API may answer a number at which it has no page. */
+const UNANSWERED: readonly ErrorCode[] = [...REFUSALS, 'SOURCE_UNAVAILABLE'];

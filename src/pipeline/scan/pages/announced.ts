@@ -1,0 +1,53 @@
+import type { Feed } from '../../../feeds/feed';
+import type { FetchedPage } from './page-facts';
+
+/** Why rows may be missing: an answer says that it leaves out some, or announces rows that do not come. */
+export type HiddenRows =
+  | { readonly by: 'partial'; readonly member: string }
+  | { readonly by: 'more' }
+  | { readonly by: 'total'; readonly total: number; readonly shown: number };
+
+/** Watches whether the rows that the answers of a scan announce also come. */
+export class Announced {
+  hidden: HiddenRows | null = null;
+  /** Rows that an answer counts and does not show, if its total counts the rows that were asked for. */
+  private unshown: HiddenRows | null = null;
+  /** The total of the latest first page. */
+  private latestTotal: { readonly from: number; readonly total: number } | null = null;
+  private isTotalFiltered = false;
+
+  constructor(private readonly feed: Feed) {}
+
+  /**
+   * Learns from first pages what a total counts: some APIs count the whole feed, whatever the filter. A total that gets smaller from one
+   * second to a later one counts the rows that were asked for.
+   */
+  noteFirst(from: number, total: number | null): void {
+    const { latestTotal: before } = this;
+    if (total === null || before?.from === from) return;
+    const isLess = before !== null && from > before.from && total < before.total;
+    const isOther = before !== null && this.feed.windowSeconds !== undefined && total !== before.total;
+    this.isTotalFiltered ||= isLess || isOther;
+    if (this.isTotalFiltered) this.hidden ??= this.unshown;
+    this.latestTotal = { from, total };
+  }
+
+  /**
+   * Takes note if an empty page announces more rows. They may be behind a limit of paging, or the API leaves them out after it has cut the
+   * pages.
+   * @param shown rows on the pages before it @param mayLack a total may be too high by less than so many
+   */
+  noteEmpty(
+    { isLast, total }: FetchedPage,
+    {
+      shown,
+      isFiltered,
+      mayLack,
+    }: { readonly shown: number; readonly isFiltered: boolean; readonly mayLack: number },
+  ): void {
+    if (isLast === false) this.hidden ??= { by: 'more' };
+    if (isLast !== null || total === null || total <= shown || total - shown < mayLack) return;
+    this.unshown ??= { by: 'total', total, shown };
+    if (!isFiltered || this.isTotalFiltered) this.hidden ??= this.unshown;
+  }
+}
