@@ -8,7 +8,7 @@ import { type LookDeps, lookAt } from './look';
 import type { Decoder } from './records/decode';
 import { LONGEST_LAG } from './scan/seam';
 
-/** A feed of so many pages is read as a whole: a filter may go by another time than the feed says. */
+/** A feed of so many pages is read as a whole. */
 const SMALL_PAGES = 100;
 const ALL = Number.POSITIVE_INFINITY;
 
@@ -96,7 +96,7 @@ export class Doubts {
       const isSmall = state.recordCount <= SMALL_PAGES * feed.pageSize;
       // Without a known record in front of them, the filter may leave out the seconds that it is asked for.
       for (const before of isSmall ? [ALL] : [feed.wideOverlapSeconds, LONGEST_LAG, ALL]) {
-        const range = { from: Math.max(0, from - before), through };
+        const range = { from: Math.max(0, from - before), through, withoutFilter: before === ALL };
         const { isPresent, leastKnown } = await lookAt(deps, range, (id) => wanted.has(id), signal);
         if (!isPresent) return null;
         if (range.from === 0 || leastKnown <= from || beside.size === wanted.size) break;

@@ -16,6 +16,14 @@ export interface LookDeps {
   readonly witnesses: Set<(rows: readonly unknown[]) => void>;
 }
 
+/** Unix seconds. */
+export interface LookRange {
+  readonly from: number;
+  readonly through: number;
+  /** All pages are read as well: the filter may go by another time than the feed says. */
+  readonly withoutFilter?: boolean;
+}
+
 /** What the API shows from one second on, at this moment. */
 export interface Sight {
   /** Ids that are looked for, and shown → `updated` of the row, Unix seconds; null if it cannot be read. */
@@ -40,13 +48,13 @@ export interface Sight {
  */
 export async function lookAt(
   { feed, source, state, logger, witnesses }: LookDeps,
-  { from, through }: { readonly from: number; readonly through: number },
+  { from, through, withoutFilter = false }: LookRange,
   isWanted: (id: string) => boolean,
   signal: AbortSignal,
 ): Promise<Sight> {
   const paging = learnedPaging(state.offset, feed);
   const begin = { highWaterMark: Math.floor(from), overlapSeconds: 0 };
-  const start = { ...begin, snapshot: false, wide: true, paging, otherBorders: true };
+  const start = { ...begin, snapshot: false, wide: true, paging, otherBorders: true, withoutFilter };
   const keys = rowKeys(feed);
   const rows = new Map<string, number | null>();
   let leastKnown = Number.POSITIVE_INFINITY;
