@@ -1,3 +1,4 @@
+import { pause } from '../async/wait';
 import type { FeedCodec } from '../avro/codec/feed-codec';
 import { rowKeys } from '../feeds/row-keys';
 import { remind } from '../logging/remind';
@@ -11,12 +12,16 @@ import { LONGEST_LAG } from './scan/seam';
 /** A feed of so many pages is read as a whole. */
 const SMALL_PAGES = 100;
 const ALL = Number.POSITIVE_INFINITY;
+/** Before each look. */
+const PAUSES_MS = [0, 1_000, 2_000, 3_000, 4_000];
 
-interface DoubtDeps extends LookDeps {
+export interface DoubtDeps extends LookDeps {
   readonly state: Pick<FeedState, 'offset' | 'records' | 'recordCount' | 'image' | 'seenAt'>;
   readonly decode: Decoder;
   readonly images: Images;
   readonly codec: Pick<FeedCodec, 'image'>;
+  /** For tests. */
+  readonly pause?: typeof pause;
 }
 
 /**
@@ -46,14 +51,17 @@ export class Doubts {
     const beside = await this.shownBeside(agreed);
     if (beside === null) return [];
     this.areBeside ||= beside.size > 0;
-    this.warnOf(agreed.filter(({ id }) => beside.has(id)));
+    this.warnOf(
+      agreed.filter(({ id }) => beside.has(id)),
+      'in turn',
+    );
     return agreed.filter(({ id }) => !beside.has(id));
   }
 
   /** @param outdated rows that stand beside newer rows of the same records */
   endPage(outdated: readonly VendorRecord[]): void {
     this.pages++;
-    this.warnOf(outdated);
+    this.warnOf(outdated, 'in one answer');
   }
 
   private async agreed(doubtful: readonly VendorRecord[], page: ScanPage): Promise<readonly VendorRecord[]> {
@@ -93,13 +101,13 @@ export class Doubts {
       const through = Math.max(
         ...published.map(({ id, updated }) => Math.max(updated, state.seenAt(id) ?? 0)),
       );
-      const isSmall = state.recordCount <= SMALL_PAGES * feed.pageSize;
-      // Without a known record in front of them, the filter may leave out the seconds that it is asked for.
-      for (const before of isSmall ? [ALL] : [feed.wideOverlapSeconds, LONGEST_LAG, ALL]) {
-        const range = { from: Math.max(0, from - before), through, withoutFilter: before === ALL };
-        const { isPresent, leastKnown } = await lookAt(deps, range, (id) => wanted.has(id), signal);
-        if (!isPresent) return null;
-        if (range.from === 0 || leastKnown <= from || beside.size === wanted.size) break;
+      // The first look of a round is patient: a server may answer for seconds until another one does.
+      const pauses = this.looked === 0 || this.areBeside ? PAUSES_MS : [0];
+      for (const ms of pauses) {
+        if (ms > 0) await (deps.pause ?? pause)(ms, signal);
+        signal.throwIfAborted();
+        if (!(await this.lookThrough(from, through, wanted, beside))) return null;
+        if (beside.size === wanted.size) break;
       }
       return beside;
     } finally {
@@ -107,14 +115,41 @@ export class Doubts {
     }
   }
 
-  private warnOf([first]: readonly VendorRecord[]): void {
+  /** @param beside takes the ids that are found @returns false if a cache answered */
+  private async lookThrough(
+    from: number,
+    through: number,
+    wanted: ReadonlyMap<string, Buffer>,
+    beside: ReadonlySet<string>,
+  ): Promise<boolean> {
+    const { deps, signal } = this;
+    const { feed, state } = deps;
+    const isSmall = state.recordCount <= SMALL_PAGES * feed.pageSize;
+    // Without a known record in front of them, the filter may leave out the seconds that it is asked for.
+    for (const before of isSmall ? [ALL] : [feed.wideOverlapSeconds, LONGEST_LAG, ALL]) {
+      const range = { from: Math.max(0, from - before), through, withoutFilter: before === ALL };
+      const { isPresent, leastKnown } = await lookAt(deps, range, (id) => wanted.has(id), signal);
+      if (!isPresent) return false;
+      if (range.from === 0 || leastKnown <= from || beside.size === wanted.size) break;
+    }
+    return true;
+  }
+
+  private warnOf([first]: readonly VendorRecord[], what: keyof typeof WARNINGS): void {
     if (first === undefined) return;
     const { feed, logger } = this.deps;
     const id = first.id.slice(0, 80).toWellFormed();
-    const message =
-      `Feed ${feed.name}: the API shows record ${id} more than once, with different contents. Each content is published once, and the ` +
-      'newest counts. If these are different records, name another member in idField, too. If they are versions of one record, ask for ' +
-      'the latest only (the query of the feed).';
-    remind(feed, 'beside', () => logger.warn(message, { feed: feed.name, id }));
+    const message = `Feed ${feed.name}: ${WARNINGS[what](id)}`;
+    remind(feed, what, () => logger.warn(message, { feed: feed.name, id }));
   }
 }
+
+const WARNINGS = {
+  'in one answer': (id: string) =>
+    `the API shows record ${id} more than once in one answer, with different contents. Each content is published once, and the newest ` +
+    'counts. If these are different records, name another member in idField, too. If they are versions of one record, ask for the ' +
+    'latest only (the query of the feed).',
+  'in turn': (id: string) =>
+    `some answers show record ${id} as it was before its last change, others as it is. Only the latter count. A server behind the ` +
+    'address may lag, or several records have this id (idField).',
+};

@@ -10,8 +10,7 @@ import type { FeedState } from '../state/feed-state';
 import type { EarlierContents } from './changes/earlier-contents';
 import type { Images } from './changes/images';
 import { PageChanges, type PublishedChanges } from './changes/page-changes';
-import { Doubts } from './doubts';
-import type { LookDeps } from './look';
+import { type DoubtDeps, Doubts } from './doubts';
 import type { Decoder } from './records/decode';
 import type { Drift } from './records/drift';
 import { pollRound, type Round } from './round';
@@ -19,7 +18,7 @@ import { type BatchPage, openBatch, rehearsedBatch } from './transaction/batch';
 import type { Encoder } from './transaction/encode';
 
 /** A feed that this process owns, with the parts that are made once for it. */
-export interface PollDeps extends LookDeps {
+export interface PollDeps extends DoubtDeps {
   /** For long work: requests of polls go before its requests. */
   readonly patientSource: Source;
   readonly session: FeedSession;

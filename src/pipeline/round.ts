@@ -30,7 +30,7 @@ export interface Round {
   between?(): Promise<void>;
   /** For a dry run: called for each page with the changes that would be published. Nothing is published or kept. */
   readonly onRehearsed?: ((page: BatchPage) => void) | undefined;
-  /** Called when all pages are committed. @throws HighwaterError if the round has read no usable row */
+  /** Called when all pages are committed. @throws HighwaterError if no row of the round is a record */
   end?(): void;
 }
 
@@ -50,7 +50,7 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
     wide,
     paging: learnedPaging(offset, feed),
   };
-  const check = new SnapshotCheck(feed, offset.high_water_mark);
+  const check = new ReadableCheck(feed, offset.high_water_mark, start.snapshot);
   return {
     pages: (stop) =>
       isYetToBegin(offset)
@@ -62,26 +62,31 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
       ...advance(before, check.progressOf(progress, decoded, before, observedAtMs, isVague), observedAtMs),
       ...(isYetToBegin(before) && { begins_at: progress.highWaterMark }),
     }),
-    end: () => check.end(),
+    end: () => check.end(start.snapshot),
   };
 }
 
 /** An answer without a list of rows (`{}`) may be that of an API that is not ready. Two of them agree if they are so far apart. */
 const VAGUE_AGREES_MS = 300_000;
 
-/** Watches whether a snapshot reads any row that is a record. */
-class SnapshotCheck {
+/** Watches whether any row is a record, and keeps the mark at the records: rows that cannot be read may be records later. */
+class ReadableCheck {
   private hasRecords: boolean;
   private isUnreadable = false;
   private rows = 0;
+  /** Most rows of one page that are no records. */
+  private most = 0;
   private first: Rejected | null = null;
+  /** The last rows were no records: the mark does not pass the records before them. */
+  private cap = Number.POSITIVE_INFINITY;
 
-  /** @param begin above 0 if the snapshot continues and has read a record before */
+  /** @param begin where the mark was when the round began; above 0 if there has been a record */
   constructor(
     private readonly feed: Feed,
     private readonly begin: number,
+    duringSnapshot: boolean,
   ) {
-    this.hasRecords = begin > 0;
+    this.hasRecords = duringSnapshot && begin > 0;
   }
 
   /**
@@ -91,29 +96,39 @@ class SnapshotCheck {
   progressOf(
     progress: ScanProgress,
     { records, rejected }: Decoded,
-    { empty_since_ms }: SourceOffset,
+    { empty_since_ms, high_water_mark }: SourceOffset,
     observedAtMs: number,
     isVague: boolean,
   ): ScanProgress {
     this.hasRecords ||= records.length > 0;
     this.rows += rejected.length;
+    this.most = Math.max(this.most, rejected.length);
     this.first ??= rejected[0] ?? null;
-    if (!progress.duringSnapshot || this.hasRecords) return progress;
+    if (rejected.length > 0)
+      this.cap = records.reduce((last, { updated }) => Math.max(last, updated), high_water_mark);
+    else if (records.length > 0) this.cap = Number.POSITIVE_INFINITY;
+    const held = { ...progress, highWaterMark: Math.min(progress.highWaterMark, this.cap) };
+    if (this.hasRecords) return held;
+    const { duringSnapshot, complete } = progress;
     if (this.first === null) {
+      if (!duringSnapshot) return held;
       const agreesAfterMs = isVague ? VAGUE_AGREES_MS : 0;
       const isAgreed = empty_since_ms !== null && observedAtMs - empty_since_ms >= agreesAfterMs;
-      return progress.complete && !isAgreed ? { ...progress, isPending: true } : progress;
+      return complete && !isAgreed ? { ...held, isPending: true } : held;
     }
-    this.isUnreadable = progress.complete;
-    return { ...progress, highWaterMark: this.begin, complete: false };
+    // A poll reads the record that has set the mark, unless it is gone. One row alone may be a fault of that row.
+    if (!duringSnapshot && (this.begin === 0 || this.most < 2)) return held;
+    this.isUnreadable = complete;
+    return { ...held, highWaterMark: this.begin, complete: false };
   }
 
-  /** @throws HighwaterError SNAPSHOT_UNREADABLE if the snapshot has ended and every row of it is a dead letter */
-  end(): void {
+  /** @throws HighwaterError SNAPSHOT_UNREADABLE, POLL_UNREADABLE if the round has ended and every row of it is a dead letter */
+  end(isSnapshot: boolean): void {
     if (!this.isUnreadable) return;
     const { name, updatedField: field, updatedFormat } = this.feed;
-    const what = `Feed ${name}: none of the ${this.rows} rows of the snapshot is a record. The first one: ${this.first!.reason}. `;
+    const round = isSnapshot ? 'snapshot' : 'poll';
+    const what = `Feed ${name}: none of the ${this.rows} rows of the ${round} is a record. The first one: ${this.first!.reason}. `;
     const needed = `A record needs ${idPaths(this.feed).join(' and ')} as text or a whole number${field === null ? '' : `, and ${field} as ${expectedTime[updatedFormat]}`}.`;
-    throw new HighwaterError('SNAPSHOT_UNREADABLE', what + needed);
+    throw new HighwaterError(isSnapshot ? 'SNAPSHOT_UNREADABLE' : 'POLL_UNREADABLE', what + needed);
   }
 }

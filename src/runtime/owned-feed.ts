@@ -36,6 +36,7 @@ export interface OwnedFeedDeps {
   readonly stateDir: string | null;
   /** Drift of the feed in this process, over all its ownerships; if left out, only over this ownership. */
   readonly drift?: Drift;
+  readonly pause?: NonNullable<PollDeps['pause']>;
 }
 
 /** A feed that this process owns: its session, its restored state, and all that a poll needs. */

@@ -288,7 +288,7 @@ async function run(command: Command, p: Play): Promise<void> {
       } catch (error) {
         // Out of retries or beyond reach is an answer too: the poll fails, and nothing of it may be half done.
         if (!(error instanceof HighwaterError)) throw error;
-        if (p.strict && !(p.mayBeUnreadable && error.code === 'SNAPSHOT_UNREADABLE')) throw error;
+        if (p.strict && !(p.mayBeUnreadable && isUnreadable(error))) throw error;
         return;
       }
       if (p.strict) expectKnown(p, shown);
@@ -542,9 +542,13 @@ async function play(world: World): Promise<void> {
   }
 }
 
-/** A first snapshot in which every row is a dead letter says so; the letters are published all the same. */
+/** A round in which every row is a dead letter says so; the letters are published all the same. */
 function unlessUnreadable(error: unknown): void {
-  if (!(error instanceof HighwaterError) || error.code !== 'SNAPSHOT_UNREADABLE') throw error;
+  if (!isUnreadable(error)) throw error;
+}
+
+function isUnreadable(error: unknown): boolean {
+  return error instanceof HighwaterError && /^(SNAPSHOT|POLL)_UNREADABLE$/.test(error.code);
 }
 
 /** I1 to I4, I6 and I8 as far as one feed's log shows them. */

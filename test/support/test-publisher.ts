@@ -90,7 +90,12 @@ function contentsOf(state: FeedState) {
   };
 }
 
-export async function testPublisher(feed: Feed, source: Source): Promise<TestPublisher> {
+/** @param pause instead of the pauses between looks for what was published before */
+export async function testPublisher(
+  feed: Feed,
+  source: Source,
+  pause: NonNullable<OwnedFeed['deps']['pause']> = async () => {},
+): Promise<TestPublisher> {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'highwater-test-'));
   const log = openLocalLog({ dataDir });
   const told: string[] = [];
@@ -110,6 +115,7 @@ export async function testPublisher(feed: Feed, source: Source): Promise<TestPub
         appId: 'test',
         instance: 'test',
         stateDir,
+        pause,
       },
       signal,
     );

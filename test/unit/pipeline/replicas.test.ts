@@ -1,0 +1,94 @@
+import { reconciled } from '../../support/operations';
+import { ipo } from '../../support/records';
+import { plainShape, styledFeed, styledVendor, type VendorShape } from '../../support/styled-vendor';
+import { testPublisher } from '../../support/test-publisher';
+
+/** Two servers behind one address: one of them shows what the other has shown some seconds before. */
+const NOW_MS = 1_790_000_000_000;
+
+/** Which of the two answers a request: by chance, in turn, or for some seconds each. */
+const choices = {
+  'by chance': (request: number) => ((Math.imul(request, 0x9e3779b1) >>> 7) & 1) === 1,
+  'in turn': (request: number) => request % 2 === 1,
+  'for seconds': (_request: number, ms: number) => Math.floor(ms / 3_000) % 2 === 1,
+};
+
+type Choice = keyof typeof choices;
+
+async function start(shape: Partial<VendorShape>, choice: Choice, lagMs: number) {
+  const clock = { ms: NOW_MS };
+  const whole = { ...plainShape, ...shape };
+  const [fresh, stale] = [styledVendor(whole, () => clock.ms), styledVendor(whole, () => clock.ms)];
+  const late: { readonly atMs: number; readonly id: string; readonly row: never }[] = [];
+  const replicas = { areTwo: true, requests: 0 };
+  const write = (id: string, notes: string): void => {
+    const updated = Math.floor(clock.ms / 1000);
+    const row = { ...ipo({ id, notes }), id, updated };
+    fresh.rows.set(id, row);
+    late.push({ atMs: clock.ms + lagMs, id, row: row as never });
+  };
+  const feed = styledFeed(whole, { pageSize: 10, pollIntervalMs: 10 });
+  const publisher = await testPublisher(
+    feed,
+    {
+      fetchPage(of, request, signal) {
+        clock.ms += 30;
+        replicas.requests++;
+        while (late[0] !== undefined && late[0].atMs <= clock.ms) {
+          const { id, row } = late.shift()!;
+          stale.rows.set(id, row);
+        }
+        const isStale = replicas.areTwo && choices[choice](replicas.requests, clock.ms);
+        return (isStale ? stale : fresh).fetchPage(of, request, signal);
+      },
+    },
+    async (ms) => {
+      clock.ms += ms;
+    },
+  );
+  const published = async () =>
+    (await publisher.topic('ipos')).map(
+      ({ decoded }) => `${decoded!.op} ${decoded!.after?.notes ?? decoded!.before.id}`,
+    );
+  return { clock, write, publisher, feed, replicas, published };
+}
+
+describe.each(Object.keys(choices) as Choice[])('two servers that answer %s', (choice) => {
+  it.each([3_000, 10_000, 20_000])('do not make a filter useless, the one %i ms behind', async (lagMs) => {
+    const { clock, write, publisher, feed, replicas, published } = await start(
+      { style: 'offset' },
+      choice,
+      lagMs,
+    );
+    const last = new Map<string, number>();
+    const change = (i: number): void => {
+      const id = `r${i % 12}`;
+      last.set(id, i);
+      write(id, `${id} ${i}`);
+    };
+    for (let i = 0; i < 40; i++) {
+      change(i);
+      clock.ms += 600_000;
+    }
+    await publisher.poll();
+    for (let i = 40; i < 120; i++) {
+      clock.ms += 1_000 + ((i * 7_919) % 9_000);
+      if (i % 2 === 0) change(i);
+      await publisher.poll({ wide: i % 15 === 0 });
+    }
+    replicas.areTwo = false;
+    clock.ms += 60_000;
+    await publisher.poll({ wide: true });
+    await reconciled(publisher, feed);
+    const { filter_lag, ordered, seq } = publisher.owned().deps.state.offset;
+    const others = publisher.logger.warnings.filter((text) => !text.includes('others as it is'));
+    expect([filter_lag, ordered, others]).toStrictEqual([0, true, []]);
+    const events = await published();
+    for (const [id, i] of last)
+      expect(events.filter((event) => event.includes(` ${id} `)).at(-1)).toMatch(` ${i}`);
+    // No contents come twice, and none go back.
+    expect(events.length).toBe(new Set(events).size);
+    await publisher.poll({ wide: true });
+    expect(publisher.owned().deps.state.offset.seq).toBe(seq);
+  });
+});
