@@ -11,8 +11,6 @@ export interface GroupOffsets {
   close(): void;
 }
 
-const BUSY_MS = 5_000;
-
 /** The file of a group in the folder of the groups. */
 export const groupFile = (folder: string, groupId: string): string =>
   path.join(folder, `${encodeURIComponent(groupId)}.db`);
@@ -24,7 +22,7 @@ export function openGroupOffsets(file: string): GroupOffsets {
 }
 
 function opened<T>(file: string, use: (db: Connection) => T): T {
-  const db = connect(file, BUSY_MS);
+  const db = connect(file);
   try {
     return attempt(file, () => use(db));
   } catch (error) {

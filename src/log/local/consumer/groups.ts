@@ -3,7 +3,7 @@ import type { ConsumerLog } from '../../consumer-log';
 import { groupPositions } from '../backup';
 import { makeDataFolder } from '../file/data-folder';
 import { lockFolder } from '../file/folder-lock';
-import { attempt } from '../file/sqlite';
+import { attempt, closedAfter } from '../file/sqlite';
 import { groupFile, openGroupOffsets } from './group-offsets';
 
 /** @param folder of the groups @param assertOpen throws LOG_CLOSED */
@@ -29,12 +29,9 @@ export function localGroups(
       const lock = lockFolder(`${file}.lock`);
       if (lock === null) throw new HighwaterError('GROUP_IN_USE', `a process reads for the group ${groupId}`);
       try {
-        const offsets = openGroupOffsets(file);
-        try {
+        closedAfter(openGroupOffsets(file), (offsets) => {
           for (const { topic, partition, next } of places) offsets.commit(topic, partition, next);
-        } finally {
-          offsets.close();
-        }
+        });
       } finally {
         lock.release();
       }

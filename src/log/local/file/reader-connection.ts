@@ -7,6 +7,7 @@ import { type Gap, gapsQuery } from './gaps';
 import {
   attempt,
   type Connection,
+  closedAfter,
   connectReadOnly,
   Damaged,
   jsonOf,
@@ -70,8 +71,14 @@ export interface FolderOwner {
   readonly feeds: readonly string[];
 }
 
+/** One look into a log. @returns null as `openReaderConnection` @throws HighwaterError LOG_* */
+export function lookInto<T>(file: string, look: (reader: ReaderConnection) => T): T | null {
+  const reader = openReaderConnection(file);
+  return reader && closedAfter(reader, look);
+}
+
 /** Null if there is no file, or if no publisher has prepared it yet. @throws HighwaterError LOG_* */
-export function openReaderConnection(file: string, busyTimeoutMs: number): ReaderConnection | null {
+export function openReaderConnection(file: string, busyTimeoutMs?: number): ReaderConnection | null {
   return attempt(file, () => {
     if (statSync(file, { throwIfNoEntry: false }) === undefined) return null;
     const db = connectReadOnly(file, busyTimeoutMs);

@@ -12,15 +12,30 @@ import { type ErrorCode, HighwaterError } from '../../../errors';
 export type Connection = Database.Database;
 export type Statement = Database.Statement;
 
+/** A write waits this long for another process's transaction on the file; it blocks this process. */
+export const BUSY_TIMEOUT_MS = 5_000;
+
 /** Opens for writing, creating the file. @throws HighwaterError LOG_* */
-export function connect(file: string, busyTimeoutMs: number): Connection {
+export function connect(file: string, busyTimeoutMs = BUSY_TIMEOUT_MS): Connection {
   return open(file, file, busyTimeoutMs);
 }
 
 /** Opens an existing file for reading only. @throws HighwaterError LOG_* */
-export function connectReadOnly(file: string, busyTimeoutMs: number): Connection {
+export function connectReadOnly(file: string, busyTimeoutMs = BUSY_TIMEOUT_MS): Connection {
   // A URI, because that is the only way that the library takes SQLite's open modes. It keeps a reader from making the file.
   return open(file, readOnly(file), busyTimeoutMs);
+}
+
+/** Closes what `work` was done with. */
+export function closedAfter<Opened extends { close(): unknown }, T>(
+  opened: Opened,
+  work: (opened: Opened) => T,
+): T {
+  try {
+    return work(opened);
+  } finally {
+    opened.close();
+  }
 }
 
 function readOnly(file: string): string {
@@ -36,12 +51,11 @@ function readOnly(file: string): string {
 export async function inBackground(
   file: string,
   sql: string,
-  busyTimeoutMs: number,
   signal: AbortSignal,
   rows?: string,
 ): Promise<unknown[][]> {
   refuseEmptied(file);
-  const db = new BackgroundDatabase(readOnly(file), { timeout: busyTimeoutMs });
+  const db = new BackgroundDatabase(readOnly(file), { timeout: BUSY_TIMEOUT_MS });
   const work = async (): Promise<unknown[][]> => {
     try {
       await db.exec(sql);
