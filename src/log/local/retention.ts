@@ -172,7 +172,7 @@ export function retention(
   /** Removes one go at a time: too old ones, partition by partition, then those beyond the size. */
   function* goes(stock: Stock): Generator<Removed> {
     const { topic } = stock;
-    const before = ageMs === null ? null : clock.now() - ageMs;
+    const before = ageMs === null ? null : clock() - ageMs;
     for (let partition = 0; before !== null && stock.isAged && partition < topic.partitions; partition++) {
       for (let count = OLDEST; count === OLDEST; ) {
         const removed = removeAged(topic.name, partition, before);

@@ -1,6 +1,6 @@
 import { HighwaterError } from '../../errors';
 import type { FeedSession, FeedTopics } from '../commit-log';
-import { GatheredRecords } from '../gathered';
+import { assertOwn, GatheredRecords } from '../gathered';
 import { assertReaches, isCompacted } from '../topics';
 import type { OwnedTopic } from './append';
 import { type ReadDeps, restore } from './read';
@@ -61,13 +61,7 @@ export async function openSession(
           `the feed ${feed} was released before the batch was committed`,
         );
       }
-      if (batch.feed !== feed) throw new RangeError(`a batch of ${batch.feed} in a session of ${feed}`);
-      if (batch.position.ownerEpoch !== ownerEpoch) {
-        throw new HighwaterError(
-          'LOG_FENCED',
-          `the batch of ${feed} was made under the ownership ${batch.position.ownerEpoch}, which has ended`,
-        );
-      }
+      assertOwn(batch, feed, ownerEpoch);
       underWay++;
       try {
         await writer.commit(batch, ownerEpoch, owned);

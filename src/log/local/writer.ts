@@ -188,7 +188,7 @@ export function writer(
       lock = inPlaceGuard(lockFile);
       inPlace(() => own.claimFolder(instance));
       // Observed also without a retention, which may be set later.
-      inPlace(() => transact(db, 'IMMEDIATE', clock.now));
+      inPlace(() => transact(db, 'IMMEDIATE', clock));
     },
     claimFeed: named(own.claimFeed),
     releaseFeed: named(own.releaseFeed),
@@ -208,7 +208,7 @@ export function writer(
       transaction(() => {
         const topic = own.sharedTopic(spec);
         // Before the new ones come: the last offset of a topic is that of a record, and must not fall.
-        removeOlder(topic, clock.now() - spec.retentionMs);
+        removeOlder(topic, clock() - spec.retentionMs);
         write(planAppend(new Map([[spec.name, topic]]), records));
       });
       watchWal();

@@ -2,7 +2,7 @@ import { retrying } from '../../../async/retrying';
 import { unlessLate } from '../../../async/wait';
 import { type ErrorCode, HighwaterError } from '../../../errors';
 import type { BatchPosition, FeedSession, TopicEnd, TransactionBatch } from '../../commit-log';
-import { recordsOf } from '../../gathered';
+import { assertOwn, recordsOf } from '../../gathered';
 import { assertReaches } from '../../topics';
 import { isForbidden, isRefusedProducer, kafkaFailure, passesByItself } from '../connection/kafka-failure';
 import { PartitionedRecords, type PartitionSends } from '../producer/partitioned-records';
@@ -213,14 +213,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     },
     async commit(batch) {
       if (over !== null) throw over;
-      if (batch.feed !== feed) throw new RangeError(`a batch of ${batch.feed} in a session of ${feed}`);
+      assertOwn(batch, feed, ownerEpoch);
       const { position } = batch;
-      if (position.ownerEpoch !== ownerEpoch) {
-        throw new HighwaterError(
-          'LOG_FENCED',
-          `the batch of ${feed} was made under the ownership ${position.ownerEpoch}, which has ended`,
-        );
-      }
       // Everything is encoded before the transaction begins.
       const gathered = gatheredOf(batch);
       underWay++;

@@ -11,13 +11,6 @@ import { assertKept, assertNext } from '../position';
 import { committedSince, logRecord, type ReadDeps } from '../read';
 import { groupFile, openGroupOffsets } from './group-offsets';
 
-export interface LocalGroupDeps {
-  readonly reading: ReadDeps;
-  readonly logger: Logger;
-  /** Made when it is missing. */
-  readonly folder: string;
-}
-
 /** Time from one check of a waiting member for the end of its predecessor to the next. */
 const TURN_MS = 500;
 const BATCH = 500;
@@ -25,10 +18,13 @@ const BATCH = 500;
 /**
  * On the embedded log one member of a group has all partitions, and the others wait until it ends, however it does: the
  * operating system tells. Each group has a file of its own, so that no consumer ever keeps the publisher waiting.
+ * @param folder of these files, made when it is missing
  */
 export function joinLocalGroup(
   { groupId, topics, work }: GroupOptions,
-  { reading, logger, folder }: LocalGroupDeps,
+  reading: ReadDeps,
+  folder: string,
+  logger: Logger,
 ): GroupMember {
   const leaving = sharedController();
   const over = live();
@@ -47,11 +43,7 @@ export function joinLocalGroup(
     if (lock === null) return;
     try {
       const offsets = openGroupOffsets(file);
-      try {
-        await workAll(offsets);
-      } finally {
-        offsets.close();
-      }
+      await workAll(offsets).finally(offsets.close);
     } finally {
       lock.release();
     }
