@@ -3,11 +3,10 @@ import type { Logger } from '../../../logging/logger';
 import { bootstrap } from './bootstrap';
 import type { CodecName } from './compression';
 import { tolerateLeaderless } from './guards/cluster-questions';
-import { guardedListeners } from './guards/guarded-listeners';
-import { keepReasons } from './guards/refused-topics';
+import { adaptBrokers, keepReasons } from './guards/each-broker';
 import { endingSilent } from './guards/silent-connections';
-import { socketFactory } from './guards/sockets';
-import { watchQueues } from './guards/throttling';
+import { guardedListeners, socketFactory } from './guards/sockets';
+import { queueWatch } from './guards/throttling';
 import { wholeAnswers } from './guards/whole-answers';
 import { type TokenLogin, tokenMechanism } from './token-login';
 
@@ -87,7 +86,12 @@ export function kafkaClient(
       ({ namespace, log: { message, timestamp: _, logger: _name, ...facts } }) =>
         logger.debug(`kafkajs: ${message}`, { namespace, ...facts }),
   });
-  return watchQueues(keepReasons(tolerateLeaderless(kafka)), logger, onThrottled);
+  const watchQueues = queueWatch(logger, onThrottled);
+  return adaptBrokers(kafka, (broker, cluster) => {
+    tolerateLeaderless(broker, cluster);
+    keepReasons(broker);
+    watchQueues(broker);
+  });
 }
 
 /** kafkajs reads the password at each login, and adds members of its own to the object. */
