@@ -1,22 +1,19 @@
-import { joinSignals, sharedController } from '../../async/wait';
+import { joinSignals, sharedController, untilAny } from '../../async/wait';
 import { HighwaterError } from '../../errors';
 import type { LogRecord } from '../commit-log';
 import type { ConsumerLog, GroupMember } from '../consumer-log';
 import { kafkaClient } from './connection/client';
 import { joinConsumerGroup } from './consumer/consumer-group';
 import { kafkaGroups } from './consumer/groups';
-import type { KafkaLogOptions } from './kafka-log';
+import type { KafkaReaderOptions } from './kafka-reader';
 import { LeaderlessNotes } from './reader/leaderless';
-import { follow } from './reader/read';
+import { read } from './reader/read';
 import type { ReadingDeps } from './reader/reading';
 import { load, topicEnds } from './reader/restore';
 import { appender } from './shared-topics';
 
-/** As the log of publishers. Topics and groups are named in full here. */
-export type KafkaConsumerLogOptions = Omit<KafkaLogOptions, 'limits'>;
-
-/** Kafka's topics for consumers. Opens no connection before the first call that needs one. */
-export function openKafkaConsumerLog({ kafka: target, appId, logger }: KafkaConsumerLogOptions): ConsumerLog {
+/** Kafka's topics for consumers. Opens no connection before the first call that needs one. Topics and groups are named in full here. */
+export function openKafkaConsumerLog({ kafka: target, appId, logger }: KafkaReaderOptions): ConsumerLog {
   const kafka = kafkaClient(target, appId, logger);
   const closing = sharedController();
   const shared = appender(kafka, target, closing.signal);
@@ -24,31 +21,29 @@ export function openKafkaConsumerLog({ kafka: target, appId, logger }: KafkaCons
   const deps: ReadingDeps = { kafka, target, logger };
   const groups = kafkaGroups(deps);
 
-  /** A signal that also ends with the log. @throws HighwaterError LOG_CLOSED */
-  function joined(signal: AbortSignal): ReturnType<typeof joinSignals> {
-    closing.signal.throwIfAborted();
-    return joinSignals([signal, closing.signal]);
-  }
-
+  /** The signal also ends with the log. @throws HighwaterError LOG_CLOSED */
   async function within<T>(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const either = joined(signal);
-    return ask(either.signal).finally(either.leave);
+    closing.signal.throwIfAborted();
+    return untilAny([signal, closing.signal], ask);
   }
 
   return {
     missing: () => null,
     ends: (topic, at, signal) => within(signal, (either) => topicEnds(topic, at, either, deps)),
     async *load(topic, signal, isCompacted = false): AsyncGenerator<LogRecord> {
-      const either = joined(signal);
+      closing.signal.throwIfAborted();
+      const either = joinSignals([signal, closing.signal]);
       try {
         yield* load(topic, either.signal, isCompacted, deps);
       } finally {
         either.leave();
       }
     },
-    follow(topic, from, signal, topicId = null) {
+    async *follow(topic, from, signal, topicId = null) {
+      closing.signal.throwIfAborted();
+      const options = { fromBeginning: false, follow: true, signal, exact: { from, topicId } };
       const notes = new LeaderlessNotes(logger);
-      return follow(topic, { from, topicId }, signal, { ...deps, notes, closing: closing.signal });
+      yield* read([topic], options, { ...deps, notes, closing: closing.signal });
     },
     groups: (prefix, signal) => within(signal, (either) => groups.groups(prefix, either)),
     moveGroup: (groupId, to, signal) => within(signal, (either) => groups.moveGroup(groupId, to, either)),

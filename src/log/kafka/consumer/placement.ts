@@ -60,7 +60,8 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
     outage: new Outage(`Reading ${topics.join(', ')} for the group ${groupId}`, logger),
     signal,
     forMs: Number.POSITIVE_INFINITY,
-    recover,
+    recover: async (error: unknown) =>
+      logger.debug('the partitions of a group are looked at again', { groupId, error }),
   };
   const connection = { close: (): void => undefined };
   const worked = all.length === 0 ? Promise.resolve() : workOnAll();
@@ -99,10 +100,6 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
     // Once, and before the offsets: the earlier id of a topic that is recreated from then on is refused when it is read.
     const ids = await topicIds(cluster, topics);
     return { cluster, ids, ranges: await rangesOf(cluster, all, joinedAt) };
-  }
-
-  async function recover(error: unknown): Promise<void> {
-    logger.debug('the partitions of a group are looked at again', { groupId, error });
   }
 
   /** The ranges a while later. The other partitions are read meanwhile, by the same connections. */

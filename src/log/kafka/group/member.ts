@@ -1,7 +1,7 @@
 import type { Kafka } from 'kafkajs';
-import { joinSignals, pause, unlessAborted, unlessLate } from '../../../async/wait';
+import { pause, unlessAborted, unlessLate, untilAny } from '../../../async/wait';
 import type { Logger } from '../../../logging/logger';
-import { protocolType } from '../connection/kafka-failure';
+import { isProtocolError } from '../connection/kafka-failure';
 import { type Coordinator, CoordinatorLink, type Joined } from './coordinator';
 import { type GroupProtocol, isGhost } from './member-data';
 
@@ -86,10 +86,12 @@ export function joinGroup(deps: MemberDeps): GroupMember {
       } catch (error) {
         if (over.signal.aborted) return;
         const { memberId, failures } = state;
-        const type = protocolType(error);
-        const isRegrouping = type !== null && regrouping.has(type);
+        const isForgotten = isProtocolError(error, 'UNKNOWN_MEMBER_ID');
+        // The group goes on, with this member or without: it joins again at once.
+        const isRegrouping =
+          isForgotten || isProtocolError(error, 'REBALANCE_IN_PROGRESS', 'ILLEGAL_GENERATION');
         logger.debug('the member has to join the group again', { groupId, memberId, failures, error });
-        if (type === 'UNKNOWN_MEMBER_ID') state.memberId = '';
+        if (isForgotten) state.memberId = '';
         if (isRegrouping || protocol.work === undefined) vacate();
         state.failures++;
         if (!isRegrouping || failures >= 3) await pauseAfter(error);
@@ -121,7 +123,7 @@ export function joinGroup(deps: MemberDeps): GroupMember {
       logger.debug('a member whose process has ended is taken out of the group', { groupId, memberId });
       await inTime(coordinator.leaveGroup({ groupId, memberId }), answerMs).catch((error: unknown) => {
         // Another member may have taken it out already.
-        if (protocolType(error) !== 'UNKNOWN_MEMBER_ID') throw error;
+        if (!isProtocolError(error, 'UNKNOWN_MEMBER_ID')) throw error;
       });
     }
   }
@@ -174,16 +176,14 @@ export function joinGroup(deps: MemberDeps): GroupMember {
       const wake = signs.wakeForNext();
       // A question that came since the last answer does not wait.
       if (signs.asked === signs.confirmed) {
-        const either = joinSignals([over.signal, wake]);
-        await pause(heartbeatMs, either.signal);
-        either.leave();
+        await untilAny([over.signal, wake], (signal) => pause(heartbeatMs, signal));
       }
       over.signal.throwIfAborted();
       if (state.intent === 'rejoin') return finishWork(coordinator, generation);
       try {
         await giveSign(coordinator, generation);
       } catch (error) {
-        if (isRebalancing(error)) await finishWork(coordinator, generation);
+        if (isProtocolError(error, 'REBALANCE_IN_PROGRESS')) await finishWork(coordinator, generation);
         throw error;
       }
     }
@@ -202,19 +202,16 @@ export function joinGroup(deps: MemberDeps): GroupMember {
     const finished = new AbortController();
     protocol.work.finish().finally(() => finished.abort());
     const giveUpAt = performance.now() + sessionTimeoutMs;
-    const either = joinSignals([finished.signal, over.signal]);
-    try {
+    await untilAny([finished.signal, over.signal], async (signal) => {
       while (performance.now() < giveUpAt) {
-        await pause(Math.min(heartbeatMs, giveUpAt - performance.now()), either.signal);
+        await pause(Math.min(heartbeatMs, giveUpAt - performance.now()), signal);
         over.signal.throwIfAborted();
         if (finished.signal.aborted) return;
         await giveSign(coordinator, generation).catch((error: unknown) => {
-          if (!isRebalancing(error)) throw error;
+          if (!isProtocolError(error, 'REBALANCE_IN_PROGRESS')) throw error;
         });
       }
-    } finally {
-      either.leave();
-    }
+    });
   }
 
   function confirm(mark: number): void {
@@ -293,10 +290,3 @@ class SignsOfLife {
     return this.next.signal;
   }
 }
-
-function isRebalancing(error: unknown): boolean {
-  return protocolType(error) === 'REBALANCE_IN_PROGRESS';
-}
-
-/** The group goes on, with this member or without: it joins again at once. */
-const regrouping = new Set(['REBALANCE_IN_PROGRESS', 'ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID']);

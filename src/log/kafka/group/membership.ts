@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import type { Kafka } from 'kafkajs';
-import { joinSignals } from '../../../async/wait';
+import { untilAny } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import type { Grant, JoinOptions, Membership } from '../../membership';
@@ -146,16 +146,13 @@ export function groupMembership(
       revoked: over.signal,
       async confirm(signal) {
         if (over.signal.aborted) return false;
-        const either = joinSignals([signal, over.signal]);
-        try {
-          const mark = member.ask();
-          while (answered < mark) await nextWord(either.signal);
-        } catch (error) {
+        const mark = member.ask();
+        await untilAny([signal, over.signal], async (either) => {
+          while (answered < mark) await nextWord(either);
+        }).catch((error: unknown) => {
           signal.throwIfAborted();
           if (!over.signal.aborted) throw error;
-        } finally {
-          either.leave();
-        }
+        });
         return !over.signal.aborted;
       },
     };
@@ -190,15 +187,12 @@ export function groupMembership(
       if (isOver) throw closed();
       if (!feeds.includes(feed)) throw new RangeError(`the instance has not joined for ${feed}`);
       // An instance that stays waits until it is its turn.
-      const inTime = joinSignals(isGuest ? [signal, AbortSignal.timeout(GUEST_MS)] : [signal]);
-      try {
-        return await granted(feed, inTime.signal);
-      } catch (error) {
+      if (!isGuest) return granted(feed, signal);
+      const late = AbortSignal.timeout(GUEST_MS);
+      return untilAny([signal, late], (either) => granted(feed, either)).catch((error: unknown) => {
         signal.throwIfAborted();
-        throw inTime.signal.aborted ? unsettled(groupId, feed) : error;
-      } finally {
-        inTime.leave();
-      }
+        throw late.aborted ? unsettled(groupId, feed) : error;
+      });
     },
     decline(feed) {
       if (!isGuest && declined.add(feed)) member.rejoin();

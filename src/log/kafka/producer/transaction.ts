@@ -35,7 +35,10 @@ export async function writeTransaction(
     }
     await ready();
   } catch (error) {
-    void abandon(producer);
+    // An open transaction holds up readers until its timeout, or until its id is used again, which may be never. The abort is refused
+    // if another producer of the id has ended it already.
+    const ended = producer.abort().catch(() => undefined);
+    ended.then(() => drop(producer));
     throw error;
   }
   try {
@@ -56,13 +59,6 @@ function* rounds(partitions: readonly PartitionSends[]): Generator<PartitionReco
     if (sends.length === 0) return;
     yield sends;
   }
-}
-
-/** An open transaction holds up readers until its timeout, or until its id is used again, which may be never. */
-async function abandon(producer: TransactionalProducer): Promise<void> {
-  // Refused where another producer of the id has ended it already.
-  await producer.abort().catch(() => undefined);
-  drop(producer);
 }
 
 /** @throws HighwaterError LOG_TOPIC_LOST: offsets of one log only grow */
