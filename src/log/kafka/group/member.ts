@@ -65,7 +65,10 @@ export function joinGroup(deps: MemberDeps): GroupMember {
   const heartbeatMs = Math.min(1_000, sessionTimeoutMs / 8);
   const answerMs = Math.round(sessionTimeoutMs / 3);
   const link = new CoordinatorLink(kafka, groupId);
-  const signs = new SignsOfLife();
+  /** Questions whether the place holds, by number: how many were asked, and which one was answered last. */
+  let [asked, confirmed] = [0, 0];
+  /** Aborted when the next sign of life is not to wait. */
+  let next = new AbortController();
   /** Aborted when signs of life end. */
   const over = new AbortController();
   const state: MemberState = { memberId: '', standing: OUTSIDE, intent: 'stay', failures: 0 };
@@ -132,7 +135,7 @@ export function joinGroup(deps: MemberDeps): GroupMember {
   async function takePlace(coordinator: Coordinator): Promise<number> {
     // The work in hand is finished, and there is nothing more to come.
     if (state.intent === 'leave') await unlessAborted(new Promise<never>(() => undefined), over.signal);
-    const mark = signs.asked;
+    const mark = asked;
     const { generationId, memberId, leaderId, members } = await join(coordinator);
     state.memberId = memberId;
     const isLeader = leaderId === memberId;
@@ -173,11 +176,10 @@ export function joinGroup(deps: MemberDeps): GroupMember {
 
   async function keepPlace(coordinator: Coordinator, generation: number): Promise<void> {
     for (;;) {
-      const wake = signs.wakeForNext();
+      next = new AbortController();
       // A question that came since the last answer does not wait.
-      if (signs.asked === signs.confirmed) {
-        await untilAny([over.signal, wake], (signal) => pause(heartbeatMs, signal));
-      }
+      if (asked === confirmed)
+        await untilAny([over.signal, next.signal], (signal) => pause(heartbeatMs, signal));
       over.signal.throwIfAborted();
       if (state.intent === 'rejoin') return finishWork(coordinator, generation);
       try {
@@ -190,7 +192,7 @@ export function joinGroup(deps: MemberDeps): GroupMember {
   }
 
   async function giveSign(coordinator: Coordinator, groupGenerationId: number): Promise<void> {
-    const mark = signs.asked;
+    const mark = asked;
     const { memberId } = state;
     await inTime(coordinator.heartbeat({ groupId, groupGenerationId, memberId }), answerMs);
     confirm(mark);
@@ -216,7 +218,7 @@ export function joinGroup(deps: MemberDeps): GroupMember {
 
   function confirm(mark: number): void {
     state.failures = 0;
-    signs.confirmed = mark;
+    confirmed = mark;
     deps.confirmed(mark);
   }
 
@@ -227,10 +229,13 @@ export function joinGroup(deps: MemberDeps): GroupMember {
   }
 
   return {
-    ask: () => signs.ask(),
+    ask() {
+      next.abort();
+      return ++asked;
+    },
     rejoin() {
       if (state.intent === 'stay') state.intent = 'rejoin';
-      signs.wake();
+      next.abort();
     },
     coordinator: () => link.coordinator,
     async leave() {
@@ -264,29 +269,4 @@ export function joinGroup(deps: MemberDeps): GroupMember {
       }
     },
   };
-}
-
-/** The questions whether the place holds, by number: how many were asked, and which one was answered last. */
-class SignsOfLife {
-  asked = 0;
-  confirmed = 0;
-  private next = new AbortController();
-
-  /** @returns the number of the question */
-  ask(): number {
-    this.asked++;
-    this.wake();
-    return this.asked;
-  }
-
-  /** The next sign of life does not wait. */
-  wake(): void {
-    this.next.abort();
-  }
-
-  /** @returns aborted when the next sign of life is not to wait */
-  wakeForNext(): AbortSignal {
-    this.next = new AbortController();
-    return this.next.signal;
-  }
 }

@@ -5,7 +5,7 @@ import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import type { Grant, JoinOptions, Membership } from '../../membership';
 import { joinGroup } from './member';
-import { encodeMetadata, type JoinedMember, ownIdentity } from './member-data';
+import { encodeMetadata, type JoinedMember, type MemberPlace, ownIdentity } from './member-data';
 import {
   decodeFeeds,
   decodeInstance,
@@ -20,10 +20,7 @@ import { Contact, type Joining, joinFailure } from './refusals';
 export const SESSION_TIMEOUT_MS = 10_000;
 
 /** The assignment of an instance. It holds until the next one. */
-interface OwnersAssignment extends SharedFeeds {
-  readonly memberId: string;
-  readonly generation: number;
-}
+type OwnersAssignment = SharedFeeds & Omit<MemberPlace, 'assignment'>;
 
 export interface GroupDeps extends Joining {
   readonly kafka: Kafka;
@@ -55,7 +52,8 @@ export function groupMembership(
   /** `said`: the group has answered; `error`: it cannot be asked. Callers wait for either. */
   const news = new EventEmitter().setMaxListeners(0).on('error', () => undefined);
   const contact = new Contact();
-  const declined = new DeclinedFeeds();
+  /** Feed that could not be taken over here lately → until when it is declined, own clock. */
+  const declined = new Map<string, number>();
   let place: OwnersAssignment | null = null;
   /** The last question that the group has answered, by its mark. */
   let answered = 0;
@@ -89,9 +87,14 @@ export function groupMembership(
       isGuest,
       feeds,
       process: ownIdentity(),
-      declined: declined.now(),
+      declined: declinedNow(),
       claims: { memberId, feeds: Object.fromEntries(own.map((feed) => [feed, generation])) },
     };
+  }
+
+  function declinedNow(): string[] {
+    const now = performance.now();
+    return [...declined].filter(([, until]) => until > now).map(([feed]) => feed);
   }
 
   /** A member that cannot be understood gets nothing, and does not keep the others from their feeds. */
@@ -195,7 +198,9 @@ export function groupMembership(
       });
     },
     decline(feed) {
-      if (!isGuest && declined.add(feed)) member.rejoin();
+      if (isGuest || declinedNow().includes(feed)) return;
+      declined.set(feed, performance.now() + DECLINED_MS);
+      member.rejoin();
     },
     async leave() {
       if (isOver) return;
@@ -205,24 +210,6 @@ export function groupMembership(
       news.emit('error', closed());
     },
   };
-}
-
-/** Feeds that could not be taken over here lately. */
-class DeclinedFeeds {
-  /** Feed → until when, own clock. */
-  private readonly until = new Map<string, number>();
-
-  /** @returns false: it was declined already */
-  add(feed: string): boolean {
-    if (this.now().includes(feed)) return false;
-    this.until.set(feed, performance.now() + DECLINED_MS);
-    return true;
-  }
-
-  now(): string[] {
-    const now = performance.now();
-    return [...this.until].filter(([, until]) => until > now).map(([feed]) => feed);
-  }
 }
 
 /** Which instance has what, for people. */
