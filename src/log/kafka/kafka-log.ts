@@ -68,6 +68,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
         logger,
         limits,
         signal,
+        grant,
         compacted,
         target: options.kafka,
         transactionalId: transactionalId(feed),
@@ -75,7 +76,6 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
         maxRecordBytes: largestRecord(topics, layouts),
         compression: compressionType(options.kafka.compression),
         released: (released) => void sessions.delete(released),
-        ...(grant !== undefined && { isStillOwned: (asking: AbortSignal) => grant.confirm(asking) }),
       });
       sessions.add(session);
       return session;

@@ -62,7 +62,8 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     return writer;
   }
 
-  function holdFolder(): void {
+  function hold(): void {
+    reader.assertOpen();
     if (lock !== null) return;
     attempt(file, () => makeDataFolder(path.dirname(file)));
     const lockFile = path.resolve(dataDir, 'publisher.lock');
@@ -135,9 +136,8 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     join: soleMembership,
     async acquire(topics, signal) {
       signal.throwIfAborted();
-      reader.assertOpen();
       // The folder first: opening the file for writing may wait for another writer.
-      holdFolder();
+      hold();
       try {
         return await acquireFeed(topics);
       } catch (error) {
@@ -166,11 +166,6 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     quietly(letGo);
     await reader.close();
     await writer?.close();
-  }
-
-  function hold(): void {
-    reader.assertOpen();
-    holdFolder();
   }
 
   const registry = localRegistry(reader.registry, {

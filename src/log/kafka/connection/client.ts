@@ -5,7 +5,7 @@ import type { CodecName } from './compression';
 import { tolerateLeaderless } from './guards/cluster-questions';
 import { adaptBrokers, keepReasons } from './guards/each-broker';
 import { endingSilent } from './guards/silent-connections';
-import { guardedListeners, socketFactory } from './guards/sockets';
+import { guardedListeners, socketFactory, type TlsTexts } from './guards/sockets';
 import { queueWatch } from './guards/throttling';
 import { wholeAnswers } from './guards/whole-answers';
 import { type TokenLogin, tokenMechanism } from './token-login';
@@ -14,13 +14,8 @@ import { type TokenLogin, tokenMechanism } from './token-login';
 export interface KafkaConfig {
   /** `host:port` */
   readonly brokers: readonly string[];
-  /** Null: connections are not encrypted. PEM texts; null where none is set. Read for each connection, since files may change. */
-  readonly ssl: {
-    readonly ca: string | null;
-    readonly cert: string | null;
-    readonly key: string | null;
-    readonly passphrase: string | null;
-  } | null;
+  /** Null: connections are not encrypted. Read for each connection, since files may change. */
+  readonly ssl: TlsTexts | null;
   readonly sasl: PasswordLogin | TokenLogin | null;
   readonly compression: CodecName;
   /** Copies of new topics. Null: the brokers decide. */

@@ -3,6 +3,7 @@ import { unlessLate } from '../../../async/wait';
 import { type ErrorCode, HighwaterError } from '../../../errors';
 import type { BatchPosition, FeedSession, TopicEnd, TransactionBatch } from '../../commit-log';
 import { assertOwn, recordsOf } from '../../gathered';
+import type { Grant } from '../../membership';
 import { assertReaches } from '../../topics';
 import { isForbidden, isRefusedProducer, kafkaFailure, passesByItself } from '../connection/kafka-failure';
 import { PartitionedRecords, type PartitionSends } from '../producer/partitioned-records';
@@ -15,15 +16,15 @@ import {
 import { type WrittenOffsets, writeTransaction } from '../producer/transaction';
 import { topicIds } from '../protocol/newer-requests';
 import { readThrough } from '../reader/restore';
-import { type CommitMark, markOf } from './hanging-transactions/committed-through';
-import { assertAlone, isCommitted, type OwnershipDeps, takeOver } from './ownership';
+import { type CommitMark, type FeedLog, markOf } from './hanging-transactions/committed-through';
+import { assertAlone, isCommitted, takeOver } from './ownership';
 
-export interface SessionDeps extends OwnershipDeps {
+export interface SessionDeps extends FeedLog {
   /** The names of the compacted topics. */
   readonly compacted: readonly string[];
   readonly limits: SessionLimits;
-  /** Asks the other instances; left out if there are none. @throws the signal's reason */
-  isStillOwned?(signal: AbortSignal): Promise<boolean>;
+  /** Of the group; undefined: there are no other instances. */
+  readonly grant: Grant | undefined;
   /** The session holds nothing any more. */
   released(session: FeedSession): void;
 }
@@ -246,9 +247,9 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   return session;
 }
 
-/** @throws HighwaterError LOG_FENCED when the feed is another instance's by now; what `isStillOwned` throws */
-async function assertStillOwned({ topics, signal, isStillOwned }: SessionDeps, forMs: number): Promise<void> {
-  if (isStillOwned === undefined) return;
+/** @throws HighwaterError LOG_FENCED when the feed is another instance's by now; what `Grant.confirm` throws */
+async function assertStillOwned({ topics, signal, grant }: SessionDeps, forMs: number): Promise<void> {
+  if (grant === undefined) return;
   const waiting = new AbortController();
   const late = () => {
     waiting.abort();
@@ -257,7 +258,7 @@ async function assertStillOwned({ topics, signal, isStillOwned }: SessionDeps, f
       `the other instances did not answer within ${Math.round(forMs / 1_000)} s`,
     );
   };
-  const isMine = await unlessLate(isStillOwned(waiting.signal), Math.max(0, forMs), signal, late);
+  const isMine = await unlessLate(grant.confirm(waiting.signal), Math.max(0, forMs), signal, late);
   if (!isMine) throw new HighwaterError('LOG_FENCED', `another instance has taken over feed ${topics.feed}`);
 }
 

@@ -8,7 +8,7 @@ import { TLS_UNANSWERED, tlsFailure } from '../tls-failure';
 const KEEP_ALIVE_DELAY = 60_000;
 
 /** Texts in PEM, and the password of the key; null where none is set. */
-interface TlsTexts {
+export interface TlsTexts {
   readonly ca: string | null;
   readonly cert: string | null;
   readonly key: string | null;
