@@ -120,7 +120,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
   }
 
   async function acquireFeed(topics: FeedTopics): Promise<FeedSession> {
-    const opening = openSession(topics, randomUUID(), { writer: openedWriter(), reading, released });
+    const opening = openSession(topics, randomUUID(), openedWriter(), reading, released);
     acquiring.add(opening);
     try {
       const session = await opening;

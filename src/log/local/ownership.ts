@@ -63,10 +63,8 @@ export function ownership(db: Connection): Ownership {
     const [id, partitions] = row!;
     const cleanup = textOf(row![2]) as TopicSpec['cleanup'];
     if (isCompacted({ cleanup }) !== isCompacted(spec)) {
-      throw new HighwaterError(
-        'LOG_TOPIC_MISMATCH',
-        `topic ${spec.name} is kept with cleanup ${cleanup} in this log, and ${spec.cleanup} is needed`,
-      );
+      const what = `topic ${spec.name} is kept with cleanup ${cleanup} in this log, and ${spec.cleanup} is needed`;
+      throw new HighwaterError('LOG_TOPIC_MISMATCH', what);
     }
     const nextOffsets = Array.from({ length: partitions }, (_, partition) =>
       Math.max(endOffset(spec.name, partition), gaps(spec.name, partition).at(-1)?.next ?? 0),
@@ -83,15 +81,11 @@ export function fenced(feed: string, ownerEpoch: string): HighwaterError {
 /** @throws HighwaterError LOG_OWNED, always */
 export function refuse(dataDir: string, owner: FolderOwner | null): never {
   if (owner === null) {
-    throw new HighwaterError(
-      'LOG_OWNED',
-      `another publisher, just started, holds the data folder ${dataDir}`,
-    );
+    const what = `another publisher, just started, holds the data folder ${dataDir}`;
+    throw new HighwaterError('LOG_OWNED', what);
   }
   const { pid, host, instance, since, feeds } = owner;
-  throw new HighwaterError(
-    'LOG_OWNED',
-    `the data folder ${dataDir} belongs to ${instance}, process ${pid} on ${host}, since ${new Date(since).toISOString()}` +
-      (feeds.length === 0 ? '' : ` (${feeds.join(', ')})`),
-  );
+  const owned = feeds.length === 0 ? '' : ` (${feeds.join(', ')})`;
+  const what = `the data folder ${dataDir} belongs to ${instance}, process ${pid} on ${host}, since ${new Date(since).toISOString()}${owned}`;
+  throw new HighwaterError('LOG_OWNED', what);
 }

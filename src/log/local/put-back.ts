@@ -155,11 +155,9 @@ export function finishRestore(dataDir: string): string | null {
 /** @throws HighwaterError RESTORE_UNFINISHED: a log that is begun now would be replaced */
 export function assertNoUnfinishedRestore(dataDir: string): void {
   const found = unfinishedRestore(dataDir);
-  if (found !== null)
-    throw new HighwaterError(
-      'RESTORE_UNFINISHED',
-      `${path.join(dataDir, found[0])} is still to be put in place`,
-    );
+  if (found === null) return;
+  const what = `${path.join(dataDir, found[0])} is still to be put in place`;
+  throw new HighwaterError('RESTORE_UNFINISHED', what);
 }
 
 function unfinishedRestore(dataDir: string): RegExpExecArray | null {

@@ -4,7 +4,6 @@ import { HighwaterError } from '../../errors';
 import type { LogRecord, ReadOptions } from '../commit-log';
 import { isCompacted } from '../topics';
 import type { ReaderConnection, StoredRecord } from './file/reader-connection';
-import { assertNext } from './position';
 
 /** Records read ahead in one partition. They bound the memory of a reader for a log of any size. */
 const READ_AHEAD = 256;
@@ -21,9 +20,10 @@ export interface ReadDeps {
 type BeginAt = (topic: string, partition: number, end: number) => number;
 
 const atStart: BeginAt = () => 0;
+
 /** @throws HighwaterError LOG_* */
 function startOf({ fromBeginning, notBefore }: ReadOptions, deps: ReadDeps): BeginAt {
-  if (!fromBeginning) return endOfPartition;
+  if (!fromBeginning) return (_topic, _partition, end) => end;
   if (notBefore === undefined) return atStart;
   if ('positionsToEnd' in notBefore) {
     return (topic, partition, end) =>
@@ -31,6 +31,7 @@ function startOf({ fromBeginning, notBefore }: ReadOptions, deps: ReadDeps): Beg
   }
   return (topic, partition, end) => deps.reader()?.offsetSince(topic, partition, notBefore.sinceMs) ?? end;
 }
+
 /** Gaps do not count. @returns 0 if fewer are kept; the reader then begins at the first kept record */
 function positionsBack(
   reader: ReaderConnection,
@@ -42,8 +43,6 @@ function positionsBack(
     if (end > next && from < next) from -= next - after;
   return from > reader.firstOffset(topic, partition) ? from : 0;
 }
-
-const endOfPartition: BeginAt = (_topic, _partition, end) => end;
 
 /** A reader's place in one partition, with the records read ahead. */
 interface PartitionCursor {
@@ -169,6 +168,42 @@ function* merged(
 
 function arrival(cursor: PartitionCursor): number {
   return cursor.ahead[cursor.taken]!.arrival;
+}
+
+interface Place {
+  readonly topic: string;
+  readonly partition: number;
+  readonly next: number;
+}
+
+/**
+ * Checks that the next record still exists or has not been written yet. A log that was restored has never had it.
+ * @param place `next`: offset of the record to come; `end`: after the last record that there is
+ * @throws HighwaterError LOG_POSITION_LOST
+ */
+export function assertKept(reader: ReaderConnection, place: Place & { readonly end: number }): void {
+  const { topic, partition, next, end } = place;
+  const spec = reader.topic(topic);
+  // A compacted topic keeps the latest record of each key, wherever it lies.
+  const first = spec === null || isCompacted(spec) ? 0 : reader.firstOffset(topic, partition);
+  const gap = reader.gaps(topic, partition).find(({ after, next: goesOn }) => after <= next && next < goesOn);
+  // A reader that has read the whole copy continues behind the gap. A reader that was further has read records that the copy does
+  // not have.
+  const wanted = gap !== undefined && gap.after === next && end > next ? gap.next : next;
+  const isInGap = gap !== undefined && gap.after < next;
+  if (!isInGap && wanted >= first && wanted <= end) return;
+  const what = `offset ${next} of partition ${partition} of ${topic} was to be read next, and it holds ${first} to ${end}`;
+  throw new HighwaterError('LOG_POSITION_LOST', what);
+}
+
+/**
+ * Refuses to skip records that retention removed before they were read.
+ * @param found first position that the log has from `next` on; undefined: none yet
+ * @throws HighwaterError LOG_POSITION_LOST
+ */
+export function assertNext(reader: ReaderConnection, place: Place, found: StoredRecord | undefined): void {
+  if (found === undefined || found.logOffset === place.next) return;
+  assertKept(reader, { ...place, end: reader.endOffset(place.topic, place.partition) });
 }
 
 /** Waits until the file is another than at a version of it (null: it was not there yet), or the signal. */

@@ -7,8 +7,7 @@ import { makeDataFolder } from '../file/data-folder';
 import { type FolderLock, lockFolder } from '../file/folder-lock';
 import type { StoredRecord } from '../file/reader-connection';
 import { attempt } from '../file/sqlite';
-import { assertKept, assertNext } from '../position';
-import { committedSince, logRecord, type ReadDeps } from '../read';
+import { assertKept, assertNext, committedSince, logRecord, type ReadDeps } from '../read';
 import { groupFile, openGroupOffsets } from './group-offsets';
 
 /** Time from one check of a waiting member for the end of its predecessor to the next. */

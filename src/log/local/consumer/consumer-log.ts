@@ -12,8 +12,7 @@ import type { ReaderConnection } from '../file/reader-connection';
 import { attempt, closedAfter } from '../file/sqlite';
 import { openLocalLog } from '../local-log';
 import { logFile, openLocalReader } from '../local-reader';
-import { assertKept } from '../position';
-import { read } from '../read';
+import { assertKept, read } from '../read';
 import { joinLocalGroup } from './consumer-group';
 import { groupFile, openGroupOffsets } from './group-offsets';
 
