@@ -5,7 +5,6 @@ import { HighwaterError } from '../../errors';
 import type { CommitLog, FeedSession, FeedTopics } from '../commit-log';
 import type { Grant, Membership } from '../membership';
 import { allTopics, isCompacted } from '../topics';
-import { assertReadable } from './admin/read-access';
 import { prepareTopics, type TopicLayout } from './admin/topic-settings';
 import { kafkaClient } from './connection/client';
 import { readingCluster } from './connection/cluster';
@@ -15,6 +14,7 @@ import { groupMembership, SESSION_TIMEOUT_MS } from './group/membership';
 import { ownersGroup } from './group/owners-protocol';
 import { type KafkaReaderOptions, kafkaReader } from './kafka-reader';
 import { openSession, type SessionLimits } from './ownership/session';
+import { assertReadable } from './reader/fetch-partitions';
 import { appender } from './shared-topics';
 
 export interface KafkaLogOptions extends KafkaReaderOptions {

@@ -1,15 +1,7 @@
 import { KafkaJSAggregateError, KafkaJSProtocolError } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import { copiesRemedy, forbidden, isForbidden, kafkaFailure } from '../connection/kafka-failure';
-import {
-  type Asking,
-  describe,
-  eventually,
-  NotYet,
-  type Shape,
-  type TopicDeps,
-  withAdmin,
-} from './topic-admin';
+import { type Asking, type TopicDeps, withAdmin } from './topic-admin';
 import { ease, effectOf, type RoledTopic, settingsFor } from './topic-rules';
 
 /**
@@ -162,16 +154,3 @@ function isCreateTopicError(error: unknown): error is CreateTopicError {
 }
 
 const createTimeoutMs = 10_000;
-
-/** The topics, once all of their partitions have a leader. */
-export async function untilThere(missing: readonly RoledTopic[], deps: Asking): Promise<Map<string, Shape>> {
-  return eventually(deps.signal, 'topics that were created did not turn up', async () => {
-    const described = [...(await describe(missing, deps))];
-    return new Map(
-      described.map(([name, shape]) => {
-        if (shape === null) throw new NotYet(`${name} is unknown`);
-        return [name, shape];
-      }),
-    );
-  });
-}

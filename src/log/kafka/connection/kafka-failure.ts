@@ -209,14 +209,11 @@ export function forbidden(
 ): HighwaterError {
   const { operation, resource, names } = access;
   const on = resource === 'cluster' ? 'the cluster' : `${resourceNames[resource]} ${names.join(', ')}`;
-  return new HighwaterError(
-    'KAFKA_FORBIDDEN',
-    `${doing}: the brokers do not allow ${operation} on ${on}${which}`,
-    {
-      cause,
-      remedy: `Allow it:\n${aclCommand(cluster, access)}`,
-    },
-  );
+  const what = `${doing}: the brokers do not allow ${operation} on ${on}${which}`;
+  return new HighwaterError('KAFKA_FORBIDDEN', what, {
+    cause,
+    remedy: `Allow it:\n${aclCommand(cluster, access)}`,
+  });
 }
 
 const resourceNames = { topic: 'topic', 'transactional-id': 'transactional id', group: 'consumer group' };

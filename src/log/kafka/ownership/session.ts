@@ -253,10 +253,8 @@ async function assertStillOwned({ topics, signal, grant }: SessionDeps, forMs: n
   const waiting = new AbortController();
   const late = () => {
     waiting.abort();
-    return new HighwaterError(
-      'KAFKA_UNREACHABLE',
-      `the other instances did not answer within ${Math.round(forMs / 1_000)} s`,
-    );
+    const what = `the other instances did not answer within ${Math.round(forMs / 1_000)} s`;
+    return new HighwaterError('KAFKA_UNREACHABLE', what);
   };
   const isMine = await unlessLate(grant.confirm(waiting.signal), Math.max(0, forMs), signal, late);
   if (!isMine) throw new HighwaterError('LOG_FENCED', `another instance has taken over feed ${topics.feed}`);

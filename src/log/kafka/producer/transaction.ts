@@ -66,10 +66,8 @@ function note({ topic, partition, records, baseOffset }: Appended, written: Writ
   const offsets = written.get(topic);
   const before = offsets?.get(partition);
   if (before !== undefined && baseOffset <= before) {
-    throw new HighwaterError(
-      'LOG_TOPIC_LOST',
-      `Partition ${partition} of topic ${topic} stands at offset ${baseOffset}, although this publisher wrote there up to offset ${before}: the topic was created again, or the brokers lost records.`,
-    );
+    const what = `Partition ${partition} of topic ${topic} stands at offset ${baseOffset}, although this publisher wrote there up to offset ${before}: the topic was created again, or the brokers lost records.`;
+    throw new HighwaterError('LOG_TOPIC_LOST', what);
   }
   offsets?.set(partition, baseOffset + BigInt(records.count) - 1n);
 }

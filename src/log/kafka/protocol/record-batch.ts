@@ -152,14 +152,11 @@ export function* recordsOf(topic: string, partition: number, batch: RecordBatch)
 }
 
 function otherFormat(batch: string, format: number | undefined): HighwaterError {
-  return new HighwaterError(
-    'LOG_UNREADABLE',
-    `${batch} has format ${format}; only format ${FORMAT} is read, which Kafka has used since 0.11`,
-    {
-      remedy:
-        'Publish to topics of your own (HIGHWATER_TOPIC_PREFIX), or let retention remove such old records.',
-    },
-  );
+  const what = `${batch} has format ${format}; only format ${FORMAT} is read, which Kafka has used since 0.11`;
+  return new HighwaterError('LOG_UNREADABLE', what, {
+    remedy:
+      'Publish to topics of your own (HIGHWATER_TOPIC_PREFIX), or let retention remove such old records.',
+  });
 }
 
 /** A record of a batch. Its offset and time are relative to the batch. */

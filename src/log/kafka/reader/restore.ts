@@ -79,10 +79,8 @@ function stalled(positions: readonly PartitionPosition[], stallMs: number): High
   const where = positions
     .filter((position) => !isAtEnd(position))
     .map(({ topic, partition, next, end }) => `${topic}/${partition} stands at offset ${next} of ${end}`);
-  return new HighwaterError(
-    'LOG_RESTORE_STALLED',
-    `Nothing could be read for ${stallMs / 1000} s although there is more: ${where.join('; ')}. A transaction of another program is open there.`,
-  );
+  const what = `Nothing could be read for ${stallMs / 1000} s although there is more: ${where.join('; ')}. A transaction of another program is open there.`;
+  return new HighwaterError('LOG_RESTORE_STALLED', what);
 }
 
 const READ_MS = 20_000;

@@ -174,12 +174,8 @@ function warnOfLost({ logger, topics: { feed } }: FeedLog, lost: readonly LogRec
 
 /** The coordinator does not let this feed end transactions of others, so a person must. */
 async function warnOfOthers(deps: FeedLog, { open }: Look, { producerId }: ProducerIdentity): Promise<void> {
-  const {
-    cluster,
-    topics: { feed },
-    logger,
-    target,
-  } = deps;
+  const { cluster, logger, target } = deps;
+  const { feed } = deps.topics;
   for (const tail of open.values()) {
     const offsets = await lookFor(deps, () => openOfOthers(cluster, tail, producerId));
     for (const offset of offsets)
