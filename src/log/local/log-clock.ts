@@ -1,4 +1,4 @@
-import { type Connection, prepare } from './file/sqlite';
+import { type Connection, cell, prepare } from './file/sqlite';
 
 /**
  * The time by which records grow old. A wall clock may jump, and a removed record does not come back. So this clock goes on as
@@ -68,9 +68,5 @@ export function logClock(db: Connection): LogClock {
 
 /** Timestamp of the record that came last; null without one. */
 function newestIn(db: Connection): number | null {
-  const [row] = prepare(
-    db,
-    'SELECT CAST(timestamp AS INTEGER) FROM records ORDER BY rowid DESC LIMIT 1',
-  ).all() as [number][];
-  return row?.[0] ?? null;
+  return cell(prepare(db, 'SELECT CAST(timestamp AS INTEGER) FROM records ORDER BY rowid DESC LIMIT 1'));
 }

@@ -46,8 +46,7 @@ export function ownership(db: Connection): Ownership {
       }),
     assertOwned(feed, ownerEpoch) {
       const [row] = epoch.all(feed) as [Buffer][];
-      if (row !== undefined && textOf(row[0]) === ownerEpoch) return;
-      throw fenced(feed, ownerEpoch);
+      if (row === undefined || textOf(row[0]) !== ownerEpoch) throw fenced(feed, ownerEpoch);
     },
     releaseFeed(feed, ownerEpoch) {
       prepare(db, 'DELETE FROM feeds WHERE feed = ? AND owner_epoch = ?').run([feed, ownerEpoch]);

@@ -11,6 +11,7 @@ import { lookInto } from './file/reader-connection';
 import {
   attempt,
   type Connection,
+  cell,
   closedAfter,
   connect,
   connectReadOnly,
@@ -81,14 +82,14 @@ export async function putBack<T>(
 function unmarked(file: string, replaced: string) {
   return closedAfter(connect(file), (db) =>
     transact(db, 'IMMEDIATE', () => {
-      const marks = isBackup(db) ? (prepare(db, 'SELECT made FROM backup').all() as [number][]) : [];
+      const madeMs = isBackup(db) ? cell<number>(prepare(db, 'SELECT made FROM backup')) : null;
       const positions = isBackup(db) ? positionsIn(db) : null;
       leaveGaps(db, endsOf(db), Math.max(highestOffset(db), highestOffsetIn(replaced)));
       db.exec(
         `DELETE FROM publisher; DELETE FROM feeds; DROP TABLE IF EXISTS backup; DROP TABLE IF EXISTS group_positions;
          PRAGMA user_version = ${FORMAT_VERSION}`,
       );
-      return { madeMs: marks[0]?.[0] ?? null, positions };
+      return { madeMs, positions };
     }),
   );
 }

@@ -3,7 +3,7 @@ import type { ProducerRecord } from '../commit-log';
 import { isCompacted } from '../topics';
 import type { OwnedTopic } from './append';
 import { gapsQuery } from './file/gaps';
-import { type Connection, prepare, transact } from './file/sqlite';
+import { type Connection, cell, prepare, transact } from './file/sqlite';
 import type { LogClock } from './log-clock';
 
 /** Limits of the embedded log for each topic of changes and transitions. Null: all. */
@@ -148,8 +148,7 @@ export function retention(
     for (let i = 0; i < samples; i++) {
       let offset = first + Math.floor((i * count) / samples);
       for (const { after, next } of between) if (offset >= after) offset += next - after;
-      const [row] = bytesAt.all(topic, partition, offset) as [number][];
-      bytes += row?.[0] ?? 0;
+      bytes += cell<number>(bytesAt, topic, partition, offset) ?? 0;
     }
     return samples === 0 ? 0 : (bytes / samples) * count;
   }

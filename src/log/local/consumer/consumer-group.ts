@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { pause, sharedController } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
@@ -98,7 +99,8 @@ export function joinLocalGroup(
             workers.push(work(given).catch(() => undefined));
           }
         }
-        if (begun.size > 0 && topics.every((topic) => begun.has(`${topic} 0`))) await aborted(leaving.signal);
+        if (begun.size > 0 && topics.every((topic) => begun.has(`${topic} 0`)))
+          await once(leaving.signal, 'abort');
         else await committedSince(version, reading, leaving.signal);
       }
     }
@@ -146,9 +148,4 @@ export function joinLocalGroup(
       await over.catch(() => undefined);
     },
   };
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -1,6 +1,6 @@
 import { renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { attempt, type Connection, connect, pragma, prepare } from '../file/sqlite';
+import { attempt, type Connection, cell, connect, pragma, prepare } from '../file/sqlite';
 
 /** How far a group of consumers has come, in a file of its own that anyone may open. */
 export interface GroupOffsets {
@@ -71,10 +71,7 @@ function groupOffsets(db: Connection, file: string): GroupOffsets {
   /** The notes as they are stored; unknown until the first commit. */
   const notes = new Map<string, string>();
   return {
-    committed(topic, partition) {
-      const [row] = attempt(file, () => committed.all(topic, partition)) as [number][];
-      return row?.[0] ?? null;
-    },
+    committed: (topic, partition) => attempt(file, () => cell<number>(committed, topic, partition)),
     commit(topic, partition, next, note = '') {
       attempt(file, () => {
         commit.run([topic, partition, next]);

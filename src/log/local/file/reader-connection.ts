@@ -7,6 +7,7 @@ import { type Gap, gapsQuery } from './gaps';
 import {
   attempt,
   type Connection,
+  cell,
   closedAfter,
   connectReadOnly,
   Damaged,
@@ -120,21 +121,15 @@ function readerConnection(db: Connection, file: string): ReaderConnection {
 
   return {
     snapshot: (work) => attempt(file, () => transact(db, 'DEFERRED', work)),
-    dataVersion: named(() => (dataVersion.all() as [number][])[0]![0]),
+    dataVersion: named(() => cell<number>(dataVersion)!),
     topic: named((name) => {
       const [row] = topic.all(name) as [number, Buffer][];
       if (row === undefined) return null;
       return { name, partitions: row[0], cleanup: textOf(row[1]) as TopicSpec['cleanup'] };
     }),
     topicNames: named(() => (topicNames.all() as [Buffer][]).map(([name]) => textOf(name))),
-    firstOffset: named((name, partition) => {
-      const [row] = firstOffset.all(name, partition) as [number | null][];
-      return row?.[0] ?? 0;
-    }),
-    offsetSince: named((name, partition, sinceMs) => {
-      const [row] = offsetSince.all(name, partition, sinceMs) as [number | null][];
-      return row?.[0] ?? null;
-    }),
+    firstOffset: named((name, partition) => cell<number>(firstOffset, name, partition) ?? 0),
+    offsetSince: named((name, partition, sinceMs) => cell<number>(offsetSince, name, partition, sinceMs)),
     endOffset: named(endOffset),
     gaps: named(gapsQuery(db)),
     records: named((name, partition, fromOffset, limit) => {
@@ -175,10 +170,7 @@ function readerConnection(db: Connection, file: string): ReaderConnection {
 /** @returns asks for the offset after a partition's last one */
 export function endOffsetQuery(db: Connection): (topic: string, partition: number) => number {
   const last = prepare(db, 'SELECT max(offset) FROM records WHERE topic = ? AND partition = ?');
-  return (topic, partition) => {
-    const [row] = last.all(topic, partition) as [number | null][];
-    return (row?.[0] ?? -1) + 1;
-  };
+  return (topic, partition) => (cell<number>(last, topic, partition) ?? -1) + 1;
 }
 
 /** @returns asks for all versions of all subjects */

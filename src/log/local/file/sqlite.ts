@@ -110,11 +110,15 @@ export function jsonOf<T>(bytes: Buffer): T {
 /** The file holds data that nobody wrote to it. `attempt` names it. */
 export class Damaged extends Error {}
 
+/** The first column of the first row; null if there is no row. */
+export function cell<T>(statement: Statement, ...parameters: readonly unknown[]): T | null {
+  const [row] = statement.all(...parameters) as [T | null][];
+  return row?.[0] ?? null;
+}
+
 /** The first column of the first row. */
 export function pragma(db: Connection, source: string): unknown {
-  return prepare(db, `PRAGMA ${source}`)
-    .all()
-    .map((row) => (row as unknown[])[0])[0];
+  return cell(prepare(db, `PRAGMA ${source}`));
 }
 
 /** Runs `work` in one transaction: committed when it returns, rolled back when it or the commit throws. */
