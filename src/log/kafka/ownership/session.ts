@@ -204,7 +204,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
         isCompacted: true,
         signal,
         stallMs: limits.stallMs,
-        ...(after !== undefined && { from: after.offsets }),
+        from: after?.offsets,
       });
     },
     endOf(topic) {

@@ -21,7 +21,7 @@ export interface PartitionPosition extends FetchPosition {
   /** Reading ends here; null: never. */
   end: bigint | null;
   /** Whether compaction takes records from the topic. Left out: not known yet; the broker is asked when it matters. */
-  isCompacted?: boolean;
+  isCompacted?: boolean | undefined;
   /** In the last round nothing came, although something was there for readers, or the partition was leaderless. */
   isHeldBack?: boolean;
   /** `next` is where the partition began when it was found, and no round has read it since. */
