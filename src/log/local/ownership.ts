@@ -11,20 +11,7 @@ import { type Connection, prepare, textOf, transact } from './file/sqlite';
  * The owner of the folder and, by an epoch, of each feed. Kept in the file, so that a commit can check it in its
  * transaction.
  */
-export interface Ownership {
-  /** Writes down who publishes here now, and voids every hold of earlier processes. */
-  claimFolder(instance: string): void;
-  /** Makes `ownerEpoch` the feed's only valid one, and its topics known. @throws HighwaterError LOG_TOPIC_MISMATCH */
-  claimFeed(topics: FeedTopics, ownerEpoch: string): ReadonlyMap<string, OwnedTopic>;
-  /** @throws HighwaterError LOG_FENCED. To be called within the transaction that depends on it. */
-  assertOwned(feed: string, ownerEpoch: string): void;
-  releaseFeed(feed: string, ownerEpoch: string): void;
-  /** Makes a topic of no feed known, as it stands. To be called within the transaction that writes there. @throws as claimFeed */
-  sharedTopic(spec: TopicSpec): OwnedTopic;
-  releaseFolder(): void;
-}
-
-export function ownership(db: Connection): Ownership {
+export function ownership(db: Connection) {
   const epoch = prepare(db, 'SELECT CAST(owner_epoch AS BLOB) FROM feeds WHERE feed = ?');
   const addTopic = prepare(db, 'INSERT OR IGNORE INTO topics (topic, partitions, cleanup) VALUES (?, ?, ?)');
   const topicByName = prepare(db, 'SELECT id, partitions, CAST(cleanup AS BLOB) FROM topics WHERE topic = ?');
@@ -32,27 +19,31 @@ export function ownership(db: Connection): Ownership {
   const gaps = gapsQuery(db);
 
   return {
-    claimFolder(instance) {
+    /** Writes down who publishes here now, and voids every hold of earlier processes. */
+    claimFolder(instance: string): void {
       transact(db, 'IMMEDIATE', () => {
         db.exec('DELETE FROM publisher; DELETE FROM feeds');
         const add = prepare(db, 'INSERT INTO publisher VALUES (?, ?, ?, ?)');
         add.run([process.pid, hostname(), instance, Date.now()]);
       });
     },
-    claimFeed: (topics, ownerEpoch) =>
+    /** Makes `ownerEpoch` the feed's only valid one, and its topics known. @throws HighwaterError LOG_TOPIC_MISMATCH */
+    claimFeed: (topics: FeedTopics, ownerEpoch: string): ReadonlyMap<string, OwnedTopic> =>
       transact(db, 'IMMEDIATE', () => {
         prepare(db, 'INSERT OR REPLACE INTO feeds VALUES (?, ?)').run([topics.feed, ownerEpoch]);
         return new Map(allTopics(topics).map((spec) => [spec.name, owned(spec)]));
       }),
-    assertOwned(feed, ownerEpoch) {
+    /** @throws HighwaterError LOG_FENCED. To be called within the transaction that depends on it. */
+    assertOwned(feed: string, ownerEpoch: string): void {
       const [row] = epoch.all(feed) as [Buffer][];
       if (row === undefined || textOf(row[0]) !== ownerEpoch) throw fenced(feed, ownerEpoch);
     },
-    releaseFeed(feed, ownerEpoch) {
+    releaseFeed(feed: string, ownerEpoch: string): void {
       prepare(db, 'DELETE FROM feeds WHERE feed = ? AND owner_epoch = ?').run([feed, ownerEpoch]);
     },
+    /** Makes a topic of no feed known, as it stands. To be called within the transaction that writes there. @throws as claimFeed */
     sharedTopic: owned,
-    releaseFolder: () => void db.exec('DELETE FROM publisher'),
+    releaseFolder: (): void => void db.exec('DELETE FROM publisher'),
   };
 
   /** As in Kafka, a topic that exists keeps its partitions: with other ones a key's records would part. */

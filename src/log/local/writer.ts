@@ -10,10 +10,20 @@ import { type CommitThread, startCommitThread } from './file/commit-thread';
 import { makeDataFolder } from './file/data-folder';
 import { CONNECTION, prepareFile } from './file/file-format';
 import { goneFrom, type InPlaceGuard, inPlaceGuard } from './file/same-file';
-import { attempt, type Connection, connect, logFailure, pragma, prepare, transact } from './file/sqlite';
+import {
+  attempt,
+  BUSY_TIMEOUT_MS,
+  type Connection,
+  closedOnFailure,
+  connect,
+  logFailure,
+  pragma,
+  prepare,
+  transact,
+} from './file/sqlite';
 import { walWatch } from './file/wal-watch';
 import { logClock } from './log-clock';
-import { fenced, type Ownership, ownership } from './ownership';
+import { fenced, ownership } from './ownership';
 import { assertNoUnfinishedRestore } from './put-back';
 import { type RetentionLimits, retention, type TopicPartitions } from './retention';
 
@@ -50,8 +60,8 @@ const LARGE = 200;
 
 export interface WriterOptions {
   readonly file: string;
-  readonly busyTimeoutMs: number;
-  readonly logger: Logger | undefined;
+  readonly busyTimeoutMs?: number;
+  readonly logger?: Logger | undefined;
   readonly limits?: RetentionLimits | undefined;
 }
 
@@ -61,24 +71,20 @@ export function openWriter(options: WriterOptions): Writer {
   return attempt(file, () => {
     makeDataFolder(path.dirname(file));
     assertNoUnfinishedRestore(path.dirname(file));
-    const db = connect(file, busyTimeoutMs);
-    try {
+    return closedOnFailure(connect(file, busyTimeoutMs), (db) => {
       prepareFile(db, file);
       return writer(db, options);
-    } catch (error) {
-      db.close();
-      throw error;
-    }
+    });
   });
 }
 
 /** Over an open and prepared file. */
 export function writer(
   db: Connection,
-  { file, busyTimeoutMs = 5_000, logger, limits }: Pick<WriterOptions, 'file'> & Partial<WriterOptions>,
+  { file, busyTimeoutMs = BUSY_TIMEOUT_MS, logger, limits }: WriterOptions,
 ): Writer {
   const append = appendStatements.map((sql) => prepare(db, sql));
-  const own: Ownership = ownership(db);
+  const own = ownership(db);
   const clock = logClock(db);
   const { removeOlder, step, committed, keepUp } = retention(db, clock, limits);
   const watchWal = walWatch(file, logger);

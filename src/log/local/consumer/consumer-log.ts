@@ -10,21 +10,16 @@ import { makeDataFolder } from '../file/data-folder';
 import { lockFolder } from '../file/folder-lock';
 import type { ReaderConnection } from '../file/reader-connection';
 import { attempt, closedAfter } from '../file/sqlite';
-import { openLocalLog } from '../local-log';
+import { type LocalLogOptions, openLocalLog } from '../local-log';
 import { logFile, openLocalReader } from '../local-reader';
 import { assertKept, read } from '../read';
 import { joinLocalGroup } from './consumer-group';
 import { groupFile, openGroupOffsets } from './group-offsets';
 
-export interface LocalConsumerLogOptions {
-  /** Folder of `highwater.db`. It need not be there yet. */
-  readonly dataDir: string;
-  readonly logger: Logger;
-  readonly busyTimeoutMs?: number;
-}
-
-/** The embedded log for its consumers. Only `append` writes to the publisher's file. */
-export function openLocalConsumerLog(options: LocalConsumerLogOptions): {
+/** The embedded log for its consumers. Only `append` writes to the publisher's file. The folder need not be there yet. */
+export function openLocalConsumerLog(
+  options: Pick<LocalLogOptions, 'dataDir' | 'busyTimeoutMs'> & { readonly logger: Logger },
+): {
   readonly consumerLog: ConsumerLog;
   readonly registry: SchemaRegistry;
 } {

@@ -9,6 +9,7 @@ import {
   type Connection,
   cell,
   closedAfter,
+  closedOnFailure,
   connectReadOnly,
   Damaged,
   jsonOf,
@@ -83,14 +84,9 @@ export function openReaderConnection(file: string, busyTimeoutMs?: number): Read
   return attempt(file, () => {
     if (statSync(file, { throwIfNoEntry: false }) === undefined) return null;
     const db = connectReadOnly(file, busyTimeoutMs);
-    try {
-      if (hasTables(db, file)) return readerConnection(db, file);
-    } catch (error) {
-      db.close();
-      throw error;
-    }
-    db.close();
-    return null;
+    const reader = closedOnFailure(db, () => (hasTables(db, file) ? readerConnection(db, file) : null));
+    if (reader === null) db.close();
+    return reader;
   });
 }
 

@@ -38,6 +38,16 @@ export function closedAfter<Opened extends { close(): unknown }, T>(
   }
 }
 
+/** Closes the connection if `work` fails. */
+export function closedOnFailure<T>(db: Connection, work: (db: Connection) => T): T {
+  try {
+    return work(db);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
 function readOnly(file: string): string {
   return `${pathToFileURL(file).href}?mode=ro`;
 }
