@@ -13,17 +13,12 @@ import { isRefusedProducer, kafkaFailure } from './connection/kafka-failure';
 import { groupMembership, SESSION_TIMEOUT_MS } from './group/membership';
 import { ownersGroup } from './group/owners-protocol';
 import { type KafkaReaderOptions, kafkaReader } from './kafka-reader';
-import { openSession, type SessionLimits } from './ownership/session';
+import { type LogLimits, openSession } from './ownership/session';
 import { assertReadable } from './reader/fetch-partitions';
 import { appender } from './shared-topics';
 
 export interface KafkaLogOptions extends KafkaReaderOptions {
   readonly limits?: Partial<LogLimits>;
-}
-
-interface LogLimits extends SessionLimits {
-  /** How long a process waits for a feed while the group cannot be reached, in ms. */
-  readonly groupMs: number;
 }
 
 const defaultLimits: LogLimits = { outcomeMs: 60_000, stallMs: 60_000, groupMs: 10_000 };

@@ -19,16 +19,11 @@ export async function assertCreatable(
   return leftOut;
 }
 
-interface Created {
-  /** By topic. */
-  readonly settings: ReadonlyMap<string, Settings>;
-  /** For people: the settings that the cluster refused, with its reasons and what follows. Null: none. */
-  readonly leftOut: string | null;
-}
-
 /**
  * Settings that the cluster refuses are left out if the topic works without them.
  * @param whose for people: `feed ipos`
+ * @returns the settings by topic. `leftOut`, for people: the settings that the cluster refused, with its reasons and what follows;
+ * null: none
  * @throws HighwaterError KAFKA_FORBIDDEN, KAFKA_UNREACHABLE, LOG_FAILED with the brokers' reasons
  */
 export async function create(
@@ -36,7 +31,7 @@ export async function create(
   missing: readonly RoledTopic[],
   { admin, cluster }: Asking,
   validateOnly = false,
-): Promise<Created> {
+): Promise<{ readonly settings: ReadonlyMap<string, Settings>; readonly leftOut: string | null }> {
   const doing = `creating the topics of ${whose}`;
   const asked = new Map(missing.map((one) => [one.spec.name, { ...settingsFor(one) }]));
   const reasons = new Map<string, string[]>();

@@ -22,18 +22,20 @@ import { assertAlone, isCommitted, takeOver } from './ownership';
 export interface SessionDeps extends FeedLog {
   /** The names of the compacted topics. */
   readonly compacted: readonly string[];
-  readonly limits: SessionLimits;
+  readonly limits: LogLimits;
   /** Of the group; undefined: there are no other instances. */
   readonly grant: Grant | undefined;
   /** The session holds nothing any more. */
   released(session: FeedSession): void;
 }
 
-export interface SessionLimits {
+export interface LogLimits {
   /** How long the brokers are asked for the outcome of a commit, in ms. */
   readonly outcomeMs: number;
   /** How long a restore may go without progress, in ms. */
   readonly stallMs: number;
+  /** How long a process waits for a feed while the group cannot be reached, in ms. */
+  readonly groupMs: number;
 }
 
 /** How long an acquisition waits for the answer of the other instances, in ms. */

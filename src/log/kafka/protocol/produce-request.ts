@@ -9,6 +9,7 @@ import type {
 } from '../connection/cluster';
 import { compress } from '../connection/compression';
 import { produceRequests } from '../connection/kafkajs-internals';
+import { connectingAgain } from './answer-reader';
 import { type Checksum, crc32c } from './crc32c';
 import { BEHIND_CHECKSUM, FORMAT, HEADER_BYTES, TRANSACTIONAL, UNCOUNTED_BYTES } from './record-batch';
 import type { EncodedRecords } from './record-format';
@@ -46,16 +47,11 @@ const OWN_CONNECTION = 1;
  */
 export async function produceEncoded(broker: Broker, request: ProduceRequest): Promise<ProduceAnswer> {
   const call = broker.lookupRequest(PRODUCE, produceRequests())(request);
-  try {
+  return connectingAgain(broker, async () => {
     const connection = await broker.connectionPool.getConnection(OWN_CONNECTION);
-    if (connection.sasl && !connection.isAuthenticated())
-      return await sendByKafkajs(connection, call, request);
-    return await sendFramed(connection, call, request);
-  } catch (error) {
-    // As kafkajs does: the next caller for this broker opens a new connection.
-    if ((error as Error).name === 'KafkaJSConnectionClosedError') await broker.disconnect();
-    throw error;
-  }
+    const needsLogin = connection.sasl && !connection.isAuthenticated();
+    return needsLogin ? sendByKafkajs(connection, call, request) : sendFramed(connection, call, request);
+  });
 }
 
 /** For the first request of a connection that needs a login, and the first after a login has expired: kafkajs logs in. */
