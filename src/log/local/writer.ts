@@ -2,7 +2,7 @@ import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logging/logger';
-import type { FeedTopics, ProducerRecord, SharedTopicSpec, TransactionBatch } from '../commit-log';
+import type { ProducerRecord, SharedTopicSpec, TransactionBatch } from '../commit-log';
 import { recordsOf } from '../gathered';
 import { type AppendPlan, appendStatements, type OwnedTopic, planAppend } from './append';
 import { checkpointer } from './file/checkpointer';
@@ -27,27 +27,7 @@ import { fenced, ownership } from './ownership';
 import { assertNoUnfinishedRestore } from './put-back';
 import { type RetentionLimits, retention, type TopicPartitions } from './retention';
 
-/**
- * All writes of this process to the file: one transaction after another, in the order of the calls. Every error about the file is a
- * HighwaterError LOG_*.
- */
-export interface Writer {
-  /** Before the first feed. @param lockFile with which this process holds the folder */
-  claimFolder(instance: string, lockFile: string): void;
-  claimFeed(topics: FeedTopics, ownerEpoch: string): Promise<ReadonlyMap<string, OwnedTopic>>;
-  /** One transaction: the check that the feed is still owned, and all records. */
-  commit(batch: TransactionBatch, ownerEpoch: string, topics: ReadonlyMap<string, OwnedTopic>): Promise<void>;
-  /** One transaction, whoever holds the folder: the offsets are taken from the file. */
-  append(topic: SharedTopicSpec, records: readonly ProducerRecord[]): Promise<void>;
-  /** As `Retention.step`. @returns whether there is more to remove */
-  expire(topics: readonly TopicPartitions[]): Promise<boolean>;
-  releaseFeed(feed: string, ownerEpoch: string): Promise<void>;
-  /** After the last feed. */
-  releaseFolder(): void;
-  /** A transaction of another part of the program, such as the schema registry. */
-  transact<T>(work: (db: Connection) => T): Promise<T>;
-  close(): Promise<void>;
-}
+export type Writer = ReturnType<typeof writer>;
 
 /**
  * By file: settles when every earlier call of this process has ended. All writers of a file take turns, because a transaction of a
@@ -78,11 +58,14 @@ export function openWriter(options: WriterOptions): Writer {
   });
 }
 
-/** Over an open and prepared file. */
+/**
+ * All writes of this process to an open and prepared file: one transaction after another, in the order of the calls. Every error about
+ * the file is a HighwaterError LOG_*.
+ */
 export function writer(
   db: Connection,
   { file, busyTimeoutMs = BUSY_TIMEOUT_MS, logger, limits }: WriterOptions,
-): Writer {
+) {
   const append = appendStatements.map((sql) => prepare(db, sql));
   const own = ownership(db);
   const clock = logClock(db);
@@ -189,7 +172,8 @@ export function writer(
   }
 
   return {
-    claimFolder(instance, lockFile) {
+    /** Before the first feed. @param lockFile with which this process holds the folder */
+    claimFolder(instance: string, lockFile: string): void {
       isPublisher = true;
       lock = inPlaceGuard(lockFile);
       inPlace(() => own.claimFolder(instance));
@@ -198,8 +182,14 @@ export function writer(
     },
     claimFeed: named(own.claimFeed),
     releaseFeed: named(own.releaseFeed),
-    releaseFolder: () => inPlace(own.releaseFolder),
-    commit: (batch, ownerEpoch, topics) =>
+    /** After the last feed. */
+    releaseFolder: (): void => inPlace(own.releaseFolder),
+    /** One transaction: the check that the feed is still owned, and all records. */
+    commit: (
+      batch: TransactionBatch,
+      ownerEpoch: string,
+      topics: ReadonlyMap<string, OwnedTopic>,
+    ): Promise<void> =>
       inTurn(async () => {
         const records = recordsOf(batch);
         const plan = planAppend(topics, records);
@@ -210,7 +200,8 @@ export function writer(
         checkpoints.committed(records.length);
         await afterCommit(topics, records);
       }),
-    append: named((spec, records) => {
+    /** One transaction, whoever holds the folder: the offsets are taken from the file. */
+    append: named((spec: SharedTopicSpec, records: readonly ProducerRecord[]) => {
       transaction(() => {
         const topic = own.sharedTopic(spec);
         // Before the new ones come: the last offset of a topic is that of a record, and must not fall.
@@ -219,13 +210,16 @@ export function writer(
       });
       watchWal();
     }),
-    expire: named((topics) => {
+    /** Removes expired records for a moment. @returns whether there is more to remove */
+    expire: named((topics: readonly TopicPartitions[]) => {
       const { removed, isMore } = step(topics);
       checkpoints.committed(removed);
       return isMore;
     }),
-    transact: (work) => inTurn(() => inPlace(() => transaction(() => work(db)))),
-    close: () => inTurn(close),
+    /** A transaction of another part of the program, such as the schema registry. */
+    transact: <T>(work: (db: Connection) => T): Promise<T> =>
+      inTurn(() => inPlace(() => transaction(() => work(db)))),
+    close: (): Promise<void> => inTurn(close),
   };
 
   function close(): void {

@@ -3,15 +3,37 @@ import { pause, unlessAborted, unlessLate, untilAny } from '../../../async/wait'
 import type { Logger } from '../../../logging/logger';
 import { isProtocolError } from '../connection/kafka-failure';
 import { type Coordinator, CoordinatorLink, type Joined } from './coordinator';
-import { type GroupProtocol, isGhost } from './member-data';
+import { type Assigned, isGhost, type JoinedMember, type MemberPlace } from './member-data';
 
+/** The group, and how its members share its work. The member's loop carries that and does not look inside. */
 export interface MemberDeps {
   readonly kafka: Kafka;
   readonly groupId: string;
   /** After this long without a sign of life the others go on without this member, in ms. */
   readonly sessionTimeoutMs: number;
   readonly logger: Logger;
-  readonly protocol: GroupProtocol;
+  /** Members that speak no protocol in common cannot be in one group. */
+  readonly protocol: string;
+  /** How long the group waits for members to join again, in ms. It does not wait for a member without signs of life. */
+  readonly rebalanceTimeoutMs: number;
+  /** Asked at every join. */
+  introduction(): Buffer;
+  /** Asked of the member that leads the group. */
+  divide(members: readonly JoinedMember[]): Promise<readonly Assigned[]>;
+  /** The group has settled. */
+  placed(place: MemberPlace): void;
+  /** Whether the group is to be deleted when this member was the last. */
+  isPassing(): boolean;
+  /** Left out by members that have no work in hand. */
+  readonly work?: {
+    /**
+     * The place is to be given up. Resolves when the work in hand is done. Heartbeats continue during that time. May be called
+     * again.
+     */
+    finish(): Promise<void>;
+    /** The group goes on without what this member had. */
+    lost(): void;
+  };
   /** The place was confirmed by the answer to a question that was asked after `marked`. */
   confirmed(marked: number): void;
   /** The group cannot be reached, and is asked again. @returns whether only a person can fix that */
@@ -60,7 +82,7 @@ interface MemberState {
  * put their work down.
  */
 export function joinGroup(deps: MemberDeps): GroupMember {
-  const { kafka, groupId, sessionTimeoutMs, logger, protocol } = deps;
+  const { kafka, groupId, sessionTimeoutMs, logger, work } = deps;
   /** Three may be lost. */
   const heartbeatMs = Math.min(1_000, sessionTimeoutMs / 8);
   const answerMs = Math.round(sessionTimeoutMs / 3);
@@ -95,7 +117,7 @@ export function joinGroup(deps: MemberDeps): GroupMember {
           isForgotten || isProtocolError(error, 'REBALANCE_IN_PROGRESS', 'ILLEGAL_GENERATION');
         logger.debug('the member has to join the group again', { groupId, memberId, failures, error });
         if (isForgotten) state.memberId = '';
-        if (isRegrouping || protocol.work === undefined) vacate();
+        if (isRegrouping || work === undefined) vacate();
         state.failures++;
         if (!isRegrouping || failures >= 3) await pauseAfter(error);
       }
@@ -114,7 +136,7 @@ export function joinGroup(deps: MemberDeps): GroupMember {
 
   function vacate(): void {
     state.standing = OUTSIDE;
-    protocol.work?.lost();
+    work?.lost();
   }
 
   /** A join waits for all members, and the group cannot know that a process was killed. On its own machine a member can see it. */
@@ -143,25 +165,25 @@ export function joinGroup(deps: MemberDeps): GroupMember {
       groupId,
       generationId,
       memberId,
-      groupAssignment: isLeader ? await inTime(protocol.divide(members), sessionTimeoutMs) : [],
+      groupAssignment: isLeader ? await inTime(deps.divide(members), sessionTimeoutMs) : [],
     });
     // The leader may have died over its division: the coordinator then tells all members to join again.
     const { memberAssignment: assignment } = await inTime(given, 2 * sessionTimeoutMs);
     over.signal.throwIfAborted();
-    if (state.intent !== 'leave') protocol.placed({ memberId, generation: generationId, assignment });
+    if (state.intent !== 'leave') deps.placed({ memberId, generation: generationId, assignment });
     confirm(mark);
     return generationId;
   }
 
   async function join(coordinator: Coordinator): Promise<Joined> {
-    const { name, rebalanceTimeoutMs } = protocol;
+    const { protocol: name, rebalanceTimeoutMs } = deps;
     if (state.intent === 'rejoin') state.intent = 'stay';
     const answer = coordinator.joinGroup({
       groupId,
       memberId: state.memberId,
       sessionTimeout: sessionTimeoutMs,
       rebalanceTimeout: rebalanceTimeoutMs,
-      groupProtocols: [{ name, metadata: protocol.introduction() }],
+      groupProtocols: [{ name, metadata: deps.introduction() }],
     });
     state.standing = { kind: 'joining', answer };
     // Answered when all members have joined or are given up; an empty group first waits for others, as long as its brokers like.
@@ -200,9 +222,9 @@ export function joinGroup(deps: MemberDeps): GroupMember {
 
   /** Takes no longer than the session timeout: the other members wait for it. */
   async function finishWork(coordinator: Coordinator, generation: number): Promise<void> {
-    if (protocol.work === undefined) return;
+    if (work === undefined) return;
     const finished = new AbortController();
-    protocol.work.finish().finally(() => finished.abort());
+    work.finish().finally(() => finished.abort());
     const giveUpAt = performance.now() + sessionTimeoutMs;
     await untilAny([finished.signal, over.signal], async (signal) => {
       while (performance.now() < giveUpAt) {
@@ -241,9 +263,9 @@ export function joinGroup(deps: MemberDeps): GroupMember {
     async leave() {
       state.intent = 'leave';
       // Signs of life go on meanwhile.
-      if (protocol.work !== undefined) {
+      if (work !== undefined) {
         const { signal } = new AbortController();
-        await unlessLate(protocol.work.finish(), sessionTimeoutMs, signal, () => null).catch(() => undefined);
+        await unlessLate(work.finish(), sessionTimeoutMs, signal, () => null).catch(() => undefined);
       }
       over.abort();
       await living;
@@ -259,12 +281,12 @@ export function joinGroup(deps: MemberDeps): GroupMember {
         if (memberId === '') return;
         const coordinator = await unlessAborted(link.connect(), bounded);
         await unlessAborted(coordinator.leaveGroup({ groupId, memberId }), bounded);
-        if (protocol.isPassing()) await unlessAborted(coordinator.deleteGroups([groupId]), bounded);
+        if (deps.isPassing()) await unlessAborted(coordinator.deleteGroups([groupId]), bounded);
       } catch (error) {
         // Others remain, or the group may not be deleted, or no broker answers: the session then ends by itself.
         logger.debug('the group was not left in order', { groupId, memberId, error });
       } finally {
-        protocol.work?.lost();
+        work?.lost();
         link.drop();
       }
     },

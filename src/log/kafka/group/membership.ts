@@ -65,14 +65,12 @@ export function groupMembership(
     sessionTimeoutMs,
     logger,
     // Nothing waits for work that an instance is in the middle of: the fence of the log ends it.
-    protocol: {
-      name: OWNERS_PROTOCOL,
-      rebalanceTimeoutMs: sessionTimeoutMs,
-      introduction: () => encodeMetadata(feeds.map(topicOf), introduction()),
-      divide: async (members) => divideFeeds(members.map(readMember), topicOf),
-      placed: ({ assignment, ...next }) => placed({ ...next, ...decodeFeeds(assignment) }),
-      isPassing: () => isGuest,
-    },
+    protocol: OWNERS_PROTOCOL,
+    rebalanceTimeoutMs: sessionTimeoutMs,
+    introduction: () => encodeMetadata(feeds.map(topicOf), introduction()),
+    divide: async (members) => divideFeeds(members.map(readMember), topicOf),
+    placed: ({ assignment, ...next }) => placed({ ...next, ...decodeFeeds(assignment) }),
+    isPassing: () => isGuest,
     confirmed(mark) {
       answered = mark;
       isReached();
