@@ -1,5 +1,4 @@
 import type { Kafka } from 'kafkajs';
-import type { RequestQueue } from './throttling';
 
 /** A broker object of kafkajs, as far as it is adapted here; not part of its published types. */
 export interface AdaptedBroker {
@@ -19,6 +18,16 @@ export interface AdaptedBroker {
       parse(decoded: object): Promise<unknown>;
     };
   };
+}
+
+/** Through which a connection of kafkajs sends; not part of its published types. */
+export interface RequestQueue {
+  /** Requests that a quota of the brokers holds back, or that wait because enough others are on their way. */
+  readonly pending: readonly unknown[];
+  /** Sets a timer that sends as much of `pending` as possible, and then calls this again. */
+  scheduleCheckPendingRequests(): void;
+  /** Called for each answer, with the time for which the broker reads nothing more from this client, in ms. */
+  maybeThrottle(ms: number | null | undefined): void;
 }
 
 interface MadeCluster {

@@ -1,15 +1,5 @@
 import type { Logger } from '../../../../logging/logger';
-import type { AdaptedBroker } from './each-broker';
-
-/** Through which a connection of kafkajs sends; not part of its published types. */
-export interface RequestQueue {
-  /** Requests that a quota of the brokers holds back, or that wait because enough others are on their way. */
-  readonly pending: readonly unknown[];
-  /** Sets a timer that sends as much of `pending` as possible, and then calls this again. */
-  scheduleCheckPendingRequests(): void;
-  /** Called for each answer, with the time for which the broker reads nothing more from this client, in ms. */
-  maybeThrottle(ms: number | null | undefined): void;
-}
+import type { AdaptedBroker, RequestQueue } from './each-broker';
 
 /** Shorter ones smooth what a client does, and nobody notices them. In ms. */
 const WORTH_TELLING_MS = 1_000;
