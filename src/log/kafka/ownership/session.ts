@@ -23,7 +23,7 @@ export interface SessionDeps extends FeedLog {
   /** The names of the compacted topics. */
   readonly compacted: readonly string[];
   readonly limits: LogLimits;
-  /** Of the group; undefined: there are no other instances. */
+  /** Undefined: there are no other instances. */
   readonly grant: Grant | undefined;
   /** The session holds nothing any more. */
   released(session: FeedSession): void;
