@@ -58,6 +58,19 @@ export function joinSignals(signals: readonly AbortSignal[]): {
   };
 }
 
+/** Work that the first of several signals ends, which the work sees. */
+export async function untilAny<T>(
+  signals: readonly AbortSignal[],
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { signal, leave } = joinSignals(signals);
+  try {
+    return await work(signal);
+  } finally {
+    leave();
+  }
+}
+
 /**
  * Waits for work for at most `ms`.
  * @param late makes the error that is thrown then
@@ -71,11 +84,7 @@ export async function unlessLate<T>(
 ): Promise<T> {
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(late()), ms);
-  const either = joinSignals([signal, timeout.signal]);
-  try {
-    return await unlessAborted(work, either.signal);
-  } finally {
-    clearTimeout(timer);
-    either.leave();
-  }
+  return untilAny([signal, timeout.signal], (either) => unlessAborted(work, either)).finally(() =>
+    clearTimeout(timer),
+  );
 }

@@ -1,4 +1,5 @@
 import { arena } from '../bytes/arena';
+import { HighwaterError } from '../errors';
 import type { Gathered, ProducerRecord, TransactionBatch } from './commit-log';
 
 /** Records as they are: for a log that writes them so. */
@@ -22,6 +23,14 @@ export class GatheredRecords implements Gathered {
     this.all.push({ topic, key, value: kept, headers, timestamp });
     this.valueBytes += value?.length ?? 0;
   }
+}
+
+/** @throws HighwaterError LOG_FENCED if it was made under another ownership; RangeError for one of another feed */
+export function assertOwn({ feed, position }: TransactionBatch, own: string, ownerEpoch: string): void {
+  if (feed !== own) throw new RangeError(`a batch of ${feed} in a session of ${own}`);
+  if (position.ownerEpoch === ownerEpoch) return;
+  const what = `the batch of ${feed} was made under the ownership ${position.ownerEpoch}, which has ended`;
+  throw new HighwaterError('LOG_FENCED', what);
 }
 
 /** @throws TypeError for records gathered for another log */

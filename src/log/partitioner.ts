@@ -3,7 +3,9 @@
  * the same partition on both logs and for every Kafka client.
  */
 export function partitionOf(key: string, partitions: number): number {
-  return partitions === 1 ? 0 : toPositive(hashOf(key)) % partitions;
+  if (partitions === 1) return 0;
+  // Java's `toPositive`: the sign bit goes. The absolute value would differ, and has none for the least integer.
+  return (hashOf(key) & 0x7fffffff) % partitions;
 }
 
 /** A change asks for the partition of its key three times in a row. */
@@ -47,9 +49,4 @@ export function murmur2(bytes: Buffer, length = bytes.length): number {
   if (rest > 0) h = Math.imul(h ^ bytes.readUIntLE(tail, rest), M);
   h = Math.imul(h ^ (h >>> 13), M);
   return h ^ (h >>> 15);
-}
-
-/** Java's `toPositive`: the sign bit goes. The absolute value would differ, and has none for the least integer. */
-function toPositive(hash: number): number {
-  return hash & 0x7fffffff;
 }

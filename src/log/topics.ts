@@ -13,11 +13,7 @@ export function feedTopics(
   prefix: string,
   partitions = 3,
 ): FeedTopics {
-  const plain = (name: string): TopicSpec => ({
-    name: `${prefix}${name}`,
-    partitions,
-    cleanup: 'delete',
-  });
+  const plain = (name: string): TopicSpec => ({ name: `${prefix}${name}`, partitions, cleanup: 'delete' });
   return {
     feed: feed.name,
     changes: plain(feed.topic),

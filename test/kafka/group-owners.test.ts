@@ -41,7 +41,7 @@ function examine() {
   const cluster = { ...plainKafka(kafka.brokers()), sessionTimeoutMs };
   return examineGroup({
     kafka: kafkaClient(cluster, 'test', quietLogger()),
-    cluster,
+    target: cluster,
     groupId: `test:${kafka.prefix()}owners`,
     sessionTimeoutMs,
     signal: deadline(),

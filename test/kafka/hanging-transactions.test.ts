@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Kafka } from 'kafkajs';
+import { CompressionTypes, type Kafka } from 'kafkajs';
 import { ipos } from '../../src/feeds/ipos';
 import type { CommitLog, FeedSession, ProducerRecord } from '../../src/log/commit-log';
 import { readingCluster } from '../../src/log/kafka/connection/cluster';
@@ -317,8 +317,12 @@ describe('brokers that left out markers', () => {
       await cluster.addMultipleTargetTopics([...partitions().keys()]);
       const { producer, lost } = await connectToWholeLog(
         {
+          kafka,
           cluster,
+          ownerEpoch: 'before',
           transactionalId,
+          maxRecordBytes: 1_000_000,
+          compression: CompressionTypes.None,
           logger,
           topics: topics(),
           partitions: partitions(),

@@ -1,7 +1,7 @@
 import type { Producer } from 'kafkajs';
 import { ipos } from '../../src/feeds/ipos';
 import type { FeedSession, LogRecord, ProducerRecord } from '../../src/log/commit-log';
-import type { SessionLimits } from '../../src/log/kafka/ownership/session';
+import type { LogLimits } from '../../src/log/kafka/ownership/session';
 import { feedTopics } from '../../src/log/topics';
 import { startKafka } from '../../tools/servers/kafka';
 import { kafkaWorld } from '../support/kafka-world';
@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 const acquire = (
-  limits: Partial<SessionLimits> = {},
+  limits: Partial<LogLimits> = {},
   at: Pick<typeof kafka, 'log'> = kafka,
 ): Promise<FeedSession> => at.log({ limits, topicPrefix: kafka.prefix() }).acquire(topics(), deadline());
 

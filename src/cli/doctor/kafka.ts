@@ -121,7 +121,7 @@ async function checkGroup(
 ): Promise<Check> {
   const groupId = ownersGroup(appId, topicPrefix);
   const { sessionTimeoutMs = SESSION_TIMEOUT_MS } = cluster;
-  const instances = await examineGroup({ kafka, cluster, groupId, sessionTimeoutMs, signal });
+  const instances = await examineGroup({ kafka, target: cluster, groupId, sessionTimeoutMs, signal });
   if (instances === null) return ok('group', 'nobody is in it, the first run makes it');
   if (instances.length === 0) return ok('group', 'nobody is in it');
   const has = instances.map(({ instance, feeds }) =>

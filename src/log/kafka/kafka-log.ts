@@ -5,7 +5,6 @@ import { HighwaterError } from '../../errors';
 import type { CommitLog, FeedSession, FeedTopics } from '../commit-log';
 import type { Grant, Membership } from '../membership';
 import { allTopics, isCompacted } from '../topics';
-import { assertReadable } from './admin/read-access';
 import { prepareTopics, type TopicLayout } from './admin/topic-settings';
 import { kafkaClient } from './connection/client';
 import { readingCluster } from './connection/cluster';
@@ -14,16 +13,12 @@ import { isRefusedProducer, kafkaFailure } from './connection/kafka-failure';
 import { groupMembership, SESSION_TIMEOUT_MS } from './group/membership';
 import { ownersGroup } from './group/owners-protocol';
 import { type KafkaReaderOptions, kafkaReader } from './kafka-reader';
-import { openSession, type SessionLimits } from './ownership/session';
+import { type LogLimits, openSession } from './ownership/session';
+import { assertReadable } from './reader/fetch-partitions';
 import { appender } from './shared-topics';
 
 export interface KafkaLogOptions extends KafkaReaderOptions {
   readonly limits?: Partial<LogLimits>;
-}
-
-interface LogLimits extends SessionLimits {
-  /** How long a process waits for a feed while the group cannot be reached, in ms. */
-  readonly groupMs: number;
 }
 
 const defaultLimits: LogLimits = { outcomeMs: 60_000, stallMs: 60_000, groupMs: 10_000 };
@@ -68,6 +63,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
         logger,
         limits,
         signal,
+        grant,
         compacted,
         target: options.kafka,
         transactionalId: transactionalId(feed),
@@ -75,7 +71,6 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
         maxRecordBytes: largestRecord(topics, layouts),
         compression: compressionType(options.kafka.compression),
         released: (released) => void sessions.delete(released),
-        ...(grant !== undefined && { isStillOwned: (asking: AbortSignal) => grant.confirm(asking) }),
       });
       sessions.add(session);
       return session;

@@ -46,7 +46,7 @@ export function kafkaReader(
     read: (topics, options) => read(topics, options, { kafka, target, closing, logger, notes }),
     async owners(feeds, signal) {
       closing.throwIfAborted();
-      const found = await groupOwners({ kafka, cluster: target, groupId, signal });
+      const found = await groupOwners({ kafka, target, groupId, signal });
       return new Map([...found].filter(([feed]) => feeds.includes(feed)));
     },
     async topicNames() {

@@ -1,22 +1,16 @@
 import { CompressionTypes, type Kafka, Partitioners, type Producer } from 'kafkajs';
-import { joinSignals, unlessAborted } from '../../async/wait';
+import { unlessAborted, untilAny } from '../../async/wait';
 import { HighwaterError } from '../../errors';
 import type { CommitLog, ProducerRecord, SharedTopicSpec } from '../commit-log';
 import { partitionOf } from '../partitioner';
 import type { TopicDeps } from './admin/topic-admin';
 import { prepareSharedTopic, type TopicLayout } from './admin/topic-settings';
 import { clientRetry } from './connection/client';
-import { kafkaFailure, protocolType } from './connection/kafka-failure';
+import { isProtocolError, kafkaFailure } from './connection/kafka-failure';
 import { drop } from './producer/producer';
 
-/** What the brokers say of a record that they will never take. */
-const REFUSALS: ReadonlySet<string> = new Set([
-  'MESSAGE_TOO_LARGE',
-  'RECORD_LIST_TOO_LARGE',
-  'INVALID_TIMESTAMP',
-  'INVALID_RECORD',
-  'POLICY_VIOLATION',
-]);
+/** What the brokers say of a record that they will never take, apart from its size. */
+const REFUSALS = ['INVALID_TIMESTAMP', 'INVALID_RECORD', 'POLICY_VIOLATION'] as const;
 
 /**
  * Writes to topics that belong to no feed, outside any transaction. It has one idempotent producer, which the first call connects. A producer that failed is never used again: its outstanding records
@@ -67,30 +61,28 @@ export function appender(
 
   return {
     append(spec, records, signal) {
-      const written = last.then(async () => {
-        const either = joinSignals([signal, closing]);
+      const writing = async (either: AbortSignal) => {
         try {
-          await unlessAborted(write(spec, records, either.signal), either.signal);
+          await unlessAborted(write(spec, records, either), either);
         } catch (error) {
           if (producer !== null) drop(producer);
           producer = null;
           // The topic may have been deleted or changed.
           layouts.delete(spec.name);
-          either.signal.throwIfAborted();
+          either.throwIfAborted();
           const asked = { operation: 'WRITE', topics: [spec.name], cluster } as const;
           const failure = kafkaFailure(error, `writing to ${spec.name}`, asked);
-          const type = protocolType(error);
-          if (type === null || !REFUSALS.has(type) || !(failure instanceof HighwaterError)) throw failure;
+          const isTooLarge = isProtocolError(error, 'MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE');
+          const isRefused = isTooLarge || isProtocolError(error, ...REFUSALS);
+          if (!isRefused || !(failure instanceof HighwaterError)) throw failure;
           const { message, remedy } = failure;
-          const isTooLarge = type.endsWith('_TOO_LARGE');
           throw new HighwaterError('LOG_RECORD_REFUSED', message, {
             cause: error,
             ...(!isTooLarge && { remedy }),
           });
-        } finally {
-          either.leave();
         }
-      });
+      };
+      const written = last.then(() => untilAny([signal, closing], writing));
       last = written.catch(() => undefined);
       return written;
     },

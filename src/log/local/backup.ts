@@ -3,10 +3,11 @@ import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSy
 import path from 'node:path';
 import { HighwaterError } from '../../errors';
 import { FORMAT_VERSION, hasTable, isBackup } from './file/file-format';
-import { endOffsetQuery, openReaderConnection } from './file/reader-connection';
+import { endOffsetQuery, lookInto } from './file/reader-connection';
 import {
   attempt,
   type Connection,
+  closedAfter,
   connect,
   connectReadOnly,
   Damaged,
@@ -34,8 +35,6 @@ export type GroupPosition = readonly [
   note?: string,
 ];
 
-const BUSY_MS = 5_000;
-
 /**
  * Copies the log and the positions of its groups into one file, while a publisher and consumers may be at work. The copy is checked
  * before it gets its name.
@@ -49,9 +48,7 @@ export async function backUp(
   signal: AbortSignal,
 ): Promise<BackupReport> {
   const log = path.resolve(dataDir, 'highwater.db');
-  const reader = openReaderConnection(log, BUSY_MS);
-  if (reader === null) throw new HighwaterError('LOG_MISSING', `there is no log in ${log} yet`);
-  reader.close();
+  if (!lookInto(log, () => true)) throw new HighwaterError('LOG_MISSING', `there is no log in ${log} yet`);
   assertFree(target, overwrite);
   // Before the log: no group may be ahead of the copy.
   const positions = groupPositions(path.resolve(dataDir, 'consumers'));
@@ -83,7 +80,7 @@ export async function backUp(
 export async function copyLog(source: string, target: string, signal: AbortSignal): Promise<void> {
   closeSync(attempt(target, () => openSync(target, 'wx', 0o600)));
   const statement = `VACUUM INTO '${target.replaceAll("'", "''")}'`;
-  await inBackground(source, statement, BUSY_MS, signal).catch((error: unknown) => {
+  await inBackground(source, statement, signal).catch((error: unknown) => {
     throw logFailure(error, source);
   });
 }
@@ -100,7 +97,6 @@ export async function assertSound(copy: string, source: string, signal: AbortSig
       const [row = []] = await inBackground(
         copy,
         `CREATE TEMP TABLE ${table} AS ${query}`,
-        BUSY_MS,
         signal,
         `SELECT * FROM ${table}`,
       );
@@ -156,12 +152,7 @@ function assertFree(target: string, overwrite: boolean): void {
 
 function isBackupFile(file: string): boolean {
   try {
-    const db = connectReadOnly(file, BUSY_MS);
-    try {
-      return isBackup(db);
-    } finally {
-      db.close();
-    }
+    return closedAfter(connectReadOnly(file), isBackup);
   } catch {
     return false;
   }
@@ -169,8 +160,7 @@ function isBackupFile(file: string): boolean {
 
 /** Makes a copied log a backup: an older program and a publisher refuse it. @returns how many groups have positions in it */
 function mark(file: string, positions: readonly GroupPosition[]): number {
-  const db = connect(file, BUSY_MS);
-  try {
+  return closedAfter(connect(file), (db) => {
     transact(db, 'IMMEDIATE', () => {
       db.exec(
         `DELETE FROM publisher; DELETE FROM feeds; CREATE TABLE backup (made INTEGER NOT NULL);
@@ -184,9 +174,7 @@ function mark(file: string, positions: readonly GroupPosition[]): number {
       for (const position of positions) add.run(position.slice(0, 4));
     });
     return new Set(positions.map(([group]) => group)).size;
-  } finally {
-    db.close();
-  }
+  });
 }
 
 /** The positions of the groups whose names begin with a prefix; reading them is in no member's way. @throws HighwaterError LOG_* */
@@ -196,9 +184,8 @@ export function groupPositions(folder: string, prefix = ''): GroupPosition[] {
     const group = groupOf(name);
     if (group === null || !group.startsWith(prefix)) return [];
     const file = path.join(folder, name);
-    const db = connectReadOnly(file, BUSY_MS);
-    try {
-      return attempt(file, () => {
+    const positionsIn = (db: Connection) =>
+      attempt(file, () => {
         // Such a file has no positions: the consumer that made it was killed before it had any.
         if (!hasTable(db, 'offsets')) return [];
         // An earlier version made no table of notes.
@@ -211,9 +198,7 @@ export function groupPositions(folder: string, prefix = ''): GroupPosition[] {
           ([topic, partition, next, note]) => [group, textOf(topic), partition, next, note ?? ''] as const,
         );
       });
-    } finally {
-      db.close();
-    }
+    return closedAfter(connectReadOnly(file), positionsIn);
   });
 }
 

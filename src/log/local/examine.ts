@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { assertEmpty } from './file/folder-lock';
-import { type FolderOwner, openReaderConnection } from './file/reader-connection';
+import { type FolderOwner, lookInto } from './file/reader-connection';
 
 export interface LocalLogReport {
   readonly file: string;
@@ -16,25 +16,17 @@ export interface LocalLogReport {
 /** Looks into the embedded log without a trace. @throws HighwaterError LOG_* when it cannot be read */
 export function examineLocalLog(dataDir: string): LocalLogReport {
   const file = path.resolve(dataDir, 'highwater.db');
-  const reader = openReaderConnection(file, 5_000);
-  if (reader === null) return { file, topics: null, owner: null, ownerRuns: null };
-  try {
+  const found = lookInto(file, (reader) => {
     const owner = reader.owner();
     const isHere = owner?.host === hostname();
-    return { file, topics: reader.topicNames(), owner, ownerRuns: isHere ? runs(owner.pid) : null };
-  } finally {
-    reader.close();
-  }
+    return { topics: reader.topicNames(), owner, ownerRuns: isHere ? runs(owner.pid) : null };
+  });
+  return { file, ...(found ?? { topics: null, owner: null, ownerRuns: null }) };
 }
 
 /** Reads every page of the file, which takes seconds for each GB. @throws HighwaterError LOG_CORRUPT when one is damaged */
 export function assertWhole(dataDir: string): void {
-  const reader = openReaderConnection(path.resolve(dataDir, 'highwater.db'), 5_000);
-  try {
-    reader?.assertWhole();
-  } finally {
-    reader?.close();
-  }
+  lookInto(path.resolve(dataDir, 'highwater.db'), (reader) => reader.assertWhole());
 }
 
 /** @throws HighwaterError LOG_CORRUPT if no publisher could ever take the lock of the folder */

@@ -9,8 +9,8 @@ import { isCompacted } from '../topics';
 import { makeDataFolder } from './file/data-folder';
 import { type FolderLock, lockFolder } from './file/folder-lock';
 import { type LogSpace, schemaInsert, schemaQuery } from './file/reader-connection';
-import { attempt } from './file/sqlite';
-import { BUSY_TIMEOUT_MS, logFile, openLocalReader } from './local-reader';
+import { attempt, BUSY_TIMEOUT_MS } from './file/sqlite';
+import { logFile, openLocalReader } from './local-reader';
 import { refuse } from './ownership';
 import { finishRestore } from './put-back';
 import { type RetentionLimits, repeatedly, type TopicPartitions } from './retention';
@@ -62,7 +62,8 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     return writer;
   }
 
-  function holdFolder(): void {
+  function hold(): void {
+    reader.assertOpen();
     if (lock !== null) return;
     attempt(file, () => makeDataFolder(path.dirname(file)));
     const lockFile = path.resolve(dataDir, 'publisher.lock');
@@ -119,7 +120,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
   }
 
   async function acquireFeed(topics: FeedTopics): Promise<FeedSession> {
-    const opening = openSession(topics, randomUUID(), { writer: openedWriter(), reading, released });
+    const opening = openSession(topics, randomUUID(), openedWriter(), reading, released);
     acquiring.add(opening);
     try {
       const session = await opening;
@@ -135,9 +136,8 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     join: soleMembership,
     async acquire(topics, signal) {
       signal.throwIfAborted();
-      reader.assertOpen();
       // The folder first: opening the file for writing may wait for another writer.
-      holdFolder();
+      hold();
       try {
         return await acquireFeed(topics);
       } catch (error) {
@@ -166,11 +166,6 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     quietly(letGo);
     await reader.close();
     await writer?.close();
-  }
-
-  function hold(): void {
-    reader.assertOpen();
-    holdFolder();
   }
 
   const registry = localRegistry(reader.registry, {

@@ -11,9 +11,6 @@ import { type ReadDeps, read } from './read';
 /** The file of the embedded log in a data folder. */
 export const logFile = (dataDir: string): string => path.resolve(dataDir, 'highwater.db');
 
-/** A write waits this long for another process's transaction on the file; it blocks this process. */
-export const BUSY_TIMEOUT_MS = 5_000;
-
 export interface LocalReader extends LogReader {
   readonly registry: SchemaLookup;
   /** Null while there is no file. @throws HighwaterError LOG_* */
@@ -30,7 +27,7 @@ export interface LocalReader extends LogReader {
  */
 export function openLocalReader(
   dataDir: string,
-  busyTimeoutMs = BUSY_TIMEOUT_MS,
+  busyTimeoutMs?: number,
   isWriter = () => false,
 ): LocalReader {
   const file = logFile(dataDir);

@@ -1,4 +1,4 @@
-import { type Connection, prepare } from './file/sqlite';
+import { type Connection, cell, prepare } from './file/sqlite';
 
 /**
  * The time by which records grow old. A wall clock may jump, and a removed record does not come back. So this clock goes on as
@@ -6,11 +6,9 @@ import { type Connection, prepare } from './file/sqlite';
  * clock has not gone back. It is kept in the file, since a process may start while the wall clock is wrong.
  *
  * It is never ahead of the wall clock. After a stop, a sleep or a jump of the machine it is behind, for two days at most.
+ * In ms. To be called in a transaction that is not given up.
  */
-export interface LogClock {
-  /** ms. To be called in a transaction that is not given up. */
-  now(): number;
-}
+export type LogClock = () => number;
 
 /** A time of the wall clock is believed after so much observed time. */
 const BELIEVED_AFTER_MS = 86_400_000;
@@ -39,42 +37,36 @@ export function logClock(db: Connection): LogClock {
     kept = { last: row[3], steadyMs: performance.now() };
   }
 
-  return {
-    now() {
-      db.exec(TABLE);
-      const wall = Date.now();
-      const [row] = prepare(db, 'SELECT * FROM clock').all() as Row[];
-      if (row === undefined) {
-        const believed = Math.min(newestIn(db) ?? wall, wall);
-        keep(believed, wall, 0, wall);
-        return believed;
-      }
-      const [before, candidate, observed, last] = row;
-      const passed = kept?.last === last ? Math.floor(performance.now() - kept.steadyMs) : 0;
-      const believed = Math.min(before + passed, wall);
-      const step = wall - last;
-      if (Math.abs(step) < SLACK_MS) return believed;
-      if (step < 0) {
-        keep(believed, wall, 0, wall);
-        return believed;
-      }
-      const enough = observed + Math.min(step, MOST_STEP_MS);
-      if (enough < BELIEVED_AFTER_MS) {
-        keep(believed, candidate, enough, wall);
-        return believed;
-      }
-      const proved = Math.max(believed, candidate);
-      keep(proved, wall, 0, wall);
-      return proved;
-    },
+  return () => {
+    db.exec(TABLE);
+    const wall = Date.now();
+    const [row] = prepare(db, 'SELECT * FROM clock').all() as Row[];
+    if (row === undefined) {
+      const believed = Math.min(newestIn(db) ?? wall, wall);
+      keep(believed, wall, 0, wall);
+      return believed;
+    }
+    const [before, candidate, observed, last] = row;
+    const passed = kept?.last === last ? Math.floor(performance.now() - kept.steadyMs) : 0;
+    const believed = Math.min(before + passed, wall);
+    const step = wall - last;
+    if (Math.abs(step) < SLACK_MS) return believed;
+    if (step < 0) {
+      keep(believed, wall, 0, wall);
+      return believed;
+    }
+    const enough = observed + Math.min(step, MOST_STEP_MS);
+    if (enough < BELIEVED_AFTER_MS) {
+      keep(believed, candidate, enough, wall);
+      return believed;
+    }
+    const proved = Math.max(believed, candidate);
+    keep(proved, wall, 0, wall);
+    return proved;
   };
 }
 
 /** Timestamp of the record that came last; null without one. */
 function newestIn(db: Connection): number | null {
-  const [row] = prepare(
-    db,
-    'SELECT CAST(timestamp AS INTEGER) FROM records ORDER BY rowid DESC LIMIT 1',
-  ).all() as [number][];
-  return row?.[0] ?? null;
+  return cell(prepare(db, 'SELECT CAST(timestamp AS INTEGER) FROM records ORDER BY rowid DESC LIMIT 1'));
 }

@@ -11,20 +11,7 @@ import { type Connection, prepare, textOf, transact } from './file/sqlite';
  * The owner of the folder and, by an epoch, of each feed. Kept in the file, so that a commit can check it in its
  * transaction.
  */
-export interface Ownership {
-  /** Writes down who publishes here now, and voids every hold of earlier processes. */
-  claimFolder(instance: string): void;
-  /** Makes `ownerEpoch` the feed's only valid one, and its topics known. @throws HighwaterError LOG_TOPIC_MISMATCH */
-  claimFeed(topics: FeedTopics, ownerEpoch: string): ReadonlyMap<string, OwnedTopic>;
-  /** @throws HighwaterError LOG_FENCED. To be called within the transaction that depends on it. */
-  assertOwned(feed: string, ownerEpoch: string): void;
-  releaseFeed(feed: string, ownerEpoch: string): void;
-  /** Makes a topic of no feed known, as it stands. To be called within the transaction that writes there. @throws as claimFeed */
-  sharedTopic(spec: TopicSpec): OwnedTopic;
-  releaseFolder(): void;
-}
-
-export function ownership(db: Connection): Ownership {
+export function ownership(db: Connection) {
   const epoch = prepare(db, 'SELECT CAST(owner_epoch AS BLOB) FROM feeds WHERE feed = ?');
   const addTopic = prepare(db, 'INSERT OR IGNORE INTO topics (topic, partitions, cleanup) VALUES (?, ?, ?)');
   const topicByName = prepare(db, 'SELECT id, partitions, CAST(cleanup AS BLOB) FROM topics WHERE topic = ?');
@@ -32,28 +19,31 @@ export function ownership(db: Connection): Ownership {
   const gaps = gapsQuery(db);
 
   return {
-    claimFolder(instance) {
+    /** Writes down who publishes here now, and voids every hold of earlier processes. */
+    claimFolder(instance: string): void {
       transact(db, 'IMMEDIATE', () => {
         db.exec('DELETE FROM publisher; DELETE FROM feeds');
         const add = prepare(db, 'INSERT INTO publisher VALUES (?, ?, ?, ?)');
         add.run([process.pid, hostname(), instance, Date.now()]);
       });
     },
-    claimFeed: (topics, ownerEpoch) =>
+    /** Makes `ownerEpoch` the feed's only valid one, and its topics known. @throws HighwaterError LOG_TOPIC_MISMATCH */
+    claimFeed: (topics: FeedTopics, ownerEpoch: string): ReadonlyMap<string, OwnedTopic> =>
       transact(db, 'IMMEDIATE', () => {
         prepare(db, 'INSERT OR REPLACE INTO feeds VALUES (?, ?)').run([topics.feed, ownerEpoch]);
         return new Map(allTopics(topics).map((spec) => [spec.name, owned(spec)]));
       }),
-    assertOwned(feed, ownerEpoch) {
+    /** @throws HighwaterError LOG_FENCED. To be called within the transaction that depends on it. */
+    assertOwned(feed: string, ownerEpoch: string): void {
       const [row] = epoch.all(feed) as [Buffer][];
-      if (row !== undefined && textOf(row[0]) === ownerEpoch) return;
-      throw fenced(feed, ownerEpoch);
+      if (row === undefined || textOf(row[0]) !== ownerEpoch) throw fenced(feed, ownerEpoch);
     },
-    releaseFeed(feed, ownerEpoch) {
+    releaseFeed(feed: string, ownerEpoch: string): void {
       prepare(db, 'DELETE FROM feeds WHERE feed = ? AND owner_epoch = ?').run([feed, ownerEpoch]);
     },
+    /** Makes a topic of no feed known, as it stands. To be called within the transaction that writes there. @throws as claimFeed */
     sharedTopic: owned,
-    releaseFolder: () => void db.exec('DELETE FROM publisher'),
+    releaseFolder: (): void => void db.exec('DELETE FROM publisher'),
   };
 
   /** As in Kafka, a topic that exists keeps its partitions: with other ones a key's records would part. */
@@ -63,10 +53,8 @@ export function ownership(db: Connection): Ownership {
     const [id, partitions] = row!;
     const cleanup = textOf(row![2]) as TopicSpec['cleanup'];
     if (isCompacted({ cleanup }) !== isCompacted(spec)) {
-      throw new HighwaterError(
-        'LOG_TOPIC_MISMATCH',
-        `topic ${spec.name} is kept with cleanup ${cleanup} in this log, and ${spec.cleanup} is needed`,
-      );
+      const what = `topic ${spec.name} is kept with cleanup ${cleanup} in this log, and ${spec.cleanup} is needed`;
+      throw new HighwaterError('LOG_TOPIC_MISMATCH', what);
     }
     const nextOffsets = Array.from({ length: partitions }, (_, partition) =>
       Math.max(endOffset(spec.name, partition), gaps(spec.name, partition).at(-1)?.next ?? 0),
@@ -83,15 +71,11 @@ export function fenced(feed: string, ownerEpoch: string): HighwaterError {
 /** @throws HighwaterError LOG_OWNED, always */
 export function refuse(dataDir: string, owner: FolderOwner | null): never {
   if (owner === null) {
-    throw new HighwaterError(
-      'LOG_OWNED',
-      `another publisher, just started, holds the data folder ${dataDir}`,
-    );
+    const what = `another publisher, just started, holds the data folder ${dataDir}`;
+    throw new HighwaterError('LOG_OWNED', what);
   }
   const { pid, host, instance, since, feeds } = owner;
-  throw new HighwaterError(
-    'LOG_OWNED',
-    `the data folder ${dataDir} belongs to ${instance}, process ${pid} on ${host}, since ${new Date(since).toISOString()}` +
-      (feeds.length === 0 ? '' : ` (${feeds.join(', ')})`),
-  );
+  const owned = feeds.length === 0 ? '' : ` (${feeds.join(', ')})`;
+  const what = `the data folder ${dataDir} belongs to ${instance}, process ${pid} on ${host}, since ${new Date(since).toISOString()}${owned}`;
+  throw new HighwaterError('LOG_OWNED', what);
 }

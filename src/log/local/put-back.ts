@@ -2,15 +2,17 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path';
 import { HighwaterError } from '../../errors';
 import { assertSound, copyLog, endsOf, type GroupPosition, sync } from './backup';
-import { openGroupOffsets } from './consumer/group-offsets';
+import { groupFile, openGroupOffsets } from './consumer/group-offsets';
 import { makeDataFolder } from './file/data-folder';
 import { FORMAT_VERSION, isBackup } from './file/file-format';
 import { lockFolder } from './file/folder-lock';
 import { gapsQuery, leaveGaps } from './file/gaps';
-import { openReaderConnection } from './file/reader-connection';
+import { lookInto } from './file/reader-connection';
 import {
   attempt,
   type Connection,
+  cell,
+  closedAfter,
   connect,
   connectReadOnly,
   pragma,
@@ -30,8 +32,6 @@ export interface PutBackReport<T> {
   readonly begun: T;
 }
 
-const BUSY_MS = 5_000;
-
 /**
  * Puts a copy of a log in its place. A restore that is interrupted before its last steps, which are renames, leaves the earlier log in
  * its place. After that, the next start of a publisher or the next restore finishes it.
@@ -45,13 +45,14 @@ export async function putBack<T>(
   begin: (folder: string) => Promise<T>,
   signal: AbortSignal,
 ): Promise<PutBackReport<T>> {
-  const reader = openReaderConnection(copy, BUSY_MS);
-  if (reader === null) throw new HighwaterError('BACKUP_INVALID', `there is no log in ${copy}`);
-  reader.close();
+  if (!lookInto(copy, () => true)) throw new HighwaterError('BACKUP_INVALID', `there is no log in ${copy}`);
   const log = path.resolve(dataDir, 'highwater.db');
   attempt(log, () => makeDataFolder(dataDir));
   const lock = lockFolder(path.resolve(dataDir, 'publisher.lock'));
-  if (lock === null) refuse(dataDir, publisherOf(log));
+  if (lock === null) {
+    const owner = lookInto(log, (reader) => reader.owner());
+    refuse(dataDir, owner);
+  }
   const staging = path.resolve(dataDir, 'restoring');
   try {
     attempt(log, () => finishRestore(dataDir));
@@ -77,32 +78,20 @@ export async function putBack<T>(
   }
 }
 
-function publisherOf(log: string) {
-  const reader = openReaderConnection(log, BUSY_MS);
-  try {
-    return reader?.owner() ?? null;
-  } finally {
-    reader?.close();
-  }
-}
-
 /** Turns a copy into a log whose offsets are above those of the log that it replaces. */
 function unmarked(file: string, replaced: string) {
-  const db = connect(file, BUSY_MS);
-  try {
-    return transact(db, 'IMMEDIATE', () => {
-      const marks = isBackup(db) ? (prepare(db, 'SELECT made FROM backup').all() as [number][]) : [];
+  return closedAfter(connect(file), (db) =>
+    transact(db, 'IMMEDIATE', () => {
+      const madeMs = isBackup(db) ? cell<number>(prepare(db, 'SELECT made FROM backup')) : null;
       const positions = isBackup(db) ? positionsIn(db) : null;
       leaveGaps(db, endsOf(db), Math.max(highestOffset(db), highestOffsetIn(replaced)));
       db.exec(
         `DELETE FROM publisher; DELETE FROM feeds; DROP TABLE IF EXISTS backup; DROP TABLE IF EXISTS group_positions;
          PRAGMA user_version = ${FORMAT_VERSION}`,
       );
-      return { madeMs: marks[0]?.[0] ?? null, positions };
-    });
-  } finally {
-    db.close();
-  }
+      return { madeMs, positions };
+    }),
+  );
 }
 
 function positionsIn(db: Connection): GroupPosition[] {
@@ -124,12 +113,7 @@ function highestOffset(db: Connection): number {
 /** 0 if it cannot be read. It may be damaged, and therefore replaced. */
 function highestOffsetIn(file: string): number {
   try {
-    const db = connectReadOnly(file, BUSY_MS);
-    try {
-      return highestOffset(db);
-    } finally {
-      db.close();
-    }
+    return closedAfter(connectReadOnly(file), highestOffset);
   } catch {
     return 0;
   }
@@ -137,9 +121,7 @@ function highestOffsetIn(file: string): number {
 
 /** Leaves the log as one file, on the disk. */
 function settle(file: string): void {
-  const db = attempt(file, () => connect(file, BUSY_MS));
-  attempt(file, () => pragma(db, 'wal_checkpoint(TRUNCATE)'));
-  db.close();
+  attempt(file, () => closedAfter(connect(file), (db) => pragma(db, 'wal_checkpoint(TRUNCATE)')));
   sync(file);
 }
 
@@ -174,11 +156,9 @@ export function finishRestore(dataDir: string): string | null {
 /** @throws HighwaterError RESTORE_UNFINISHED: a log that is begun now would be replaced */
 export function assertNoUnfinishedRestore(dataDir: string): void {
   const found = unfinishedRestore(dataDir);
-  if (found !== null)
-    throw new HighwaterError(
-      'RESTORE_UNFINISHED',
-      `${path.join(dataDir, found[0])} is still to be put in place`,
-    );
+  if (found === null) return;
+  const what = `${path.join(dataDir, found[0])} is still to be put in place`;
+  throw new HighwaterError('RESTORE_UNFINISHED', what);
 }
 
 function unfinishedRestore(dataDir: string): RegExpExecArray | null {
@@ -214,8 +194,7 @@ function unused(file: string): string {
 function setBack(folder: string, positions: readonly GroupPosition[]): void {
   attempt(folder, () => makeDataFolder(folder));
   for (const [group, topic, partition, next] of positions) {
-    const offsets = openGroupOffsets(path.join(folder, `${encodeURIComponent(group)}.db`));
-    offsets.commit(topic, partition, next);
-    offsets.close();
+    const offsets = openGroupOffsets(groupFile(folder, group));
+    closedAfter(offsets, () => offsets.commit(topic, partition, next));
   }
 }

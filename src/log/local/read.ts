@@ -4,7 +4,6 @@ import { HighwaterError } from '../../errors';
 import type { LogRecord, ReadOptions } from '../commit-log';
 import { isCompacted } from '../topics';
 import type { ReaderConnection, StoredRecord } from './file/reader-connection';
-import { merged, type PartitionCursor, partitionCursor, readAhead } from './merge';
 
 /** Records read ahead in one partition. They bound the memory of a reader for a log of any size. */
 const READ_AHEAD = 256;
@@ -21,9 +20,10 @@ export interface ReadDeps {
 type BeginAt = (topic: string, partition: number, end: number) => number;
 
 const atStart: BeginAt = () => 0;
+
 /** @throws HighwaterError LOG_* */
 function startOf({ fromBeginning, notBefore }: ReadOptions, deps: ReadDeps): BeginAt {
-  if (!fromBeginning) return endOfPartition;
+  if (!fromBeginning) return (_topic, _partition, end) => end;
   if (notBefore === undefined) return atStart;
   if ('positionsToEnd' in notBefore) {
     return (topic, partition, end) =>
@@ -31,6 +31,7 @@ function startOf({ fromBeginning, notBefore }: ReadOptions, deps: ReadDeps): Beg
   }
   return (topic, partition, end) => deps.reader()?.offsetSince(topic, partition, notBefore.sinceMs) ?? end;
 }
+
 /** Gaps do not count. @returns 0 if fewer are kept; the reader then begins at the first kept record */
 function positionsBack(
   reader: ReaderConnection,
@@ -43,7 +44,21 @@ function positionsBack(
   return from > reader.firstOffset(topic, partition) ? from : 0;
 }
 
-const endOfPartition: BeginAt = (_topic, _partition, end) => end;
+/** A reader's place in one partition, with the records read ahead. */
+interface PartitionCursor {
+  readonly topic: string;
+  readonly partition: number;
+  /** Offset to read from next. */
+  next: number;
+  /** Offset to stop before; Infinity to go on for as long as there is more. */
+  readonly end: number;
+  /** The record at `next` must not be skipped. */
+  isBound: boolean;
+  /** In a compacted topic any record may be gone. */
+  readonly hasGaps: boolean;
+  ahead: StoredRecord[];
+  taken: number;
+}
 
 /**
  * Reads topics in log order, several partitions and topics merged as they were committed. The call fixes where to begin, not the
@@ -79,13 +94,14 @@ export function read(
     // A plain topic is read up to its present end; otherwise a busy publisher could keep a reader for ever. In a compacted topic a
     // key's record may move behind that end in the meantime, so the reader goes on until it has caught up.
     const pinned = !options.follow && !isCompacted(topic);
-    const partitions = Array.from({ length: topic.partitions }, (_, partition) => {
+    const hasGaps = isCompacted(topic);
+    const partitions = Array.from({ length: topic.partitions }, (_, partition): PartitionCursor => {
       const end = reader.endOffset(name, partition);
-      return partitionCursor(name, partition, {
-        from: at(name, partition, end),
-        end: pinned ? end : Infinity,
-        hasGaps: isCompacted(topic),
-      });
+      const next = at(name, partition, end);
+      // A reader that begins at the beginning uses the present beginning.
+      const isBound = !hasGaps && next > 0;
+      const last = pinned ? end : Infinity;
+      return { topic: name, partition, next, end: last, isBound, hasGaps, ahead: [], taken: 0 };
     });
     cursors.set(name, partitions);
   }
@@ -113,6 +129,81 @@ export function read(
       } else return;
     }
   }
+}
+
+/** Reads ahead wherever nothing is left, all from one state of the file. False when all cursors are at the end. */
+function readAhead(cursors: readonly PartitionCursor[], reader: ReaderConnection, limit: number): boolean {
+  reader.snapshot(() => {
+    for (const cursor of cursors) {
+      if (cursor.taken < cursor.ahead.length || cursor.next >= cursor.end) continue;
+      const count = Math.min(limit, cursor.end - cursor.next);
+      cursor.ahead = reader.records(cursor.topic, cursor.partition, cursor.next, count);
+      cursor.taken = 0;
+      if (cursor.isBound) assertNext(reader, cursor, cursor.ahead[0]);
+      // With gaps in the offsets, `count` rows can reach past the end.
+      while ((cursor.ahead.at(-1)?.logOffset ?? -1) >= cursor.end) cursor.ahead.pop();
+      if (cursor.ahead.length === 0) continue;
+      cursor.next = cursor.ahead.at(-1)!.logOffset + 1;
+      cursor.isBound = !cursor.hasGaps;
+    }
+  });
+  return cursors.some((cursor) => cursor.taken < cursor.ahead.length);
+}
+
+/**
+ * Records in the order of their commits, until one partition runs out of records that were read ahead: its next record may be older
+ * than those of the others.
+ */
+function* merged(
+  cursors: readonly PartitionCursor[],
+): Generator<{ cursor: PartitionCursor; record: StoredRecord }> {
+  const filled = cursors.filter((cursor) => cursor.taken < cursor.ahead.length);
+  while (filled.length > 0) {
+    const cursor = filled.reduce((a, b) => (arrival(b) < arrival(a) ? b : a));
+    const record = cursor.ahead[cursor.taken++]!;
+    yield { cursor, record };
+    if (cursor.taken === cursor.ahead.length) return;
+  }
+}
+
+function arrival(cursor: PartitionCursor): number {
+  return cursor.ahead[cursor.taken]!.arrival;
+}
+
+interface Place {
+  readonly topic: string;
+  readonly partition: number;
+  readonly next: number;
+}
+
+/**
+ * Checks that the next record still exists or has not been written yet. A log that was restored has never had it.
+ * @param place `next`: offset of the record to come; `end`: after the last record that there is
+ * @throws HighwaterError LOG_POSITION_LOST
+ */
+export function assertKept(reader: ReaderConnection, place: Place & { readonly end: number }): void {
+  const { topic, partition, next, end } = place;
+  const spec = reader.topic(topic);
+  // A compacted topic keeps the latest record of each key, wherever it lies.
+  const first = spec === null || isCompacted(spec) ? 0 : reader.firstOffset(topic, partition);
+  const gap = reader.gaps(topic, partition).find(({ after, next: goesOn }) => after <= next && next < goesOn);
+  // A reader that has read the whole copy continues behind the gap. A reader that was further has read records that the copy does
+  // not have.
+  const wanted = gap !== undefined && gap.after === next && end > next ? gap.next : next;
+  const isInGap = gap !== undefined && gap.after < next;
+  if (!isInGap && wanted >= first && wanted <= end) return;
+  const what = `offset ${next} of partition ${partition} of ${topic} was to be read next, and it holds ${first} to ${end}`;
+  throw new HighwaterError('LOG_POSITION_LOST', what);
+}
+
+/**
+ * Refuses to skip records that retention removed before they were read.
+ * @param found first position that the log has from `next` on; undefined: none yet
+ * @throws HighwaterError LOG_POSITION_LOST
+ */
+export function assertNext(reader: ReaderConnection, place: Place, found: StoredRecord | undefined): void {
+  if (found === undefined || found.logOffset === place.next) return;
+  assertKept(reader, { ...place, end: reader.endOffset(place.topic, place.partition) });
 }
 
 /** Waits until the file is another than at a version of it (null: it was not there yet), or the signal. */

@@ -3,7 +3,7 @@ import type { ProducerRecord } from '../commit-log';
 import { isCompacted } from '../topics';
 import type { OwnedTopic } from './append';
 import { gapsQuery } from './file/gaps';
-import { type Connection, prepare, transact } from './file/sqlite';
+import { type Connection, cell, prepare, transact } from './file/sqlite';
 import type { LogClock } from './log-clock';
 
 /** Limits of the embedded log for each topic of changes and transitions. Null: all. */
@@ -15,26 +15,7 @@ export interface RetentionLimits {
 
 export type TopicPartitions = Pick<OwnedTopic, 'name' | 'partitions'>;
 
-/**
- * Removes the oldest records of plain topics, always from the first one on, so that a gap tells a reader that records were removed
- * before it came to them. The last record of a partition stays: the next offset is taken from it.
- */
-export interface Retention {
-  /** Within the caller's transaction: records that are older than a moment (ms), some at a time. */
-  removeOlder(topic: TopicPartitions, before: number): void;
-  /** Removes records beyond the limits, for `STEP_MS`, in its own transaction. */
-  step(topics: readonly TopicPartitions[]): RetentionStep;
-  /** Counts what was committed. Within the limits nothing is asked of the file. */
-  committed(topics: ReadonlyMap<string, OwnedTopic>, records: Iterable<ProducerRecord>): void;
-  /**
-   * Removes what commits have added beyond the limits, for `SLICE_MS`, in its own transaction: twice their size while more is kept than
-   * may be. So it gains on a writer of any speed.
-   * @returns how many records were removed; null if no more is owed
-   */
-  keepUp(): number | null;
-}
-
-export interface RetentionStep {
+interface RetentionStep {
   /** Records. */
   readonly removed: number;
   /** Whether there is more to remove. */
@@ -76,12 +57,16 @@ interface Stock {
   owed: number;
 }
 
-/** @param clock measures the age of records */
+/**
+ * Removes the oldest records of plain topics, always from the first one on, so that a gap tells a reader that records were removed
+ * before it came to them. The last record of a partition stays: the next offset is taken from it.
+ * @param clock measures the age of records
+ */
 export function retention(
   db: Connection,
   clock: LogClock,
   limits: RetentionLimits = { ageMs: null, bytes: null },
-): Retention {
+) {
   const { ageMs } = limits;
   const most = limits.bytes ?? Number.POSITIVE_INFINITY;
   /** Bytes too few for a transaction. The size is not known as exactly. */
@@ -148,8 +133,7 @@ export function retention(
     for (let i = 0; i < samples; i++) {
       let offset = first + Math.floor((i * count) / samples);
       for (const { after, next } of between) if (offset >= after) offset += next - after;
-      const [row] = bytesAt.all(topic, partition, offset) as [number][];
-      bytes += row?.[0] ?? 0;
+      bytes += cell<number>(bytesAt, topic, partition, offset) ?? 0;
     }
     return samples === 0 ? 0 : (bytes / samples) * count;
   }
@@ -172,7 +156,7 @@ export function retention(
   /** Removes one go at a time: too old ones, partition by partition, then those beyond the size. */
   function* goes(stock: Stock): Generator<Removed> {
     const { topic } = stock;
-    const before = ageMs === null ? null : clock.now() - ageMs;
+    const before = ageMs === null ? null : clock() - ageMs;
     for (let partition = 0; before !== null && stock.isAged && partition < topic.partitions; partition++) {
       for (let count = OLDEST; count === OLDEST; ) {
         const removed = removeAged(topic.name, partition, before);
@@ -208,10 +192,12 @@ export function retention(
   }
 
   return {
-    removeOlder({ name, partitions }, before) {
+    /** Within the caller's transaction: records that are older than a moment (ms), some at a time. */
+    removeOlder({ name, partitions }: TopicPartitions, before: number): void {
       for (let partition = 0; partition < partitions; partition++) removeAged(name, partition, before);
     },
-    step: (topics) =>
+    /** Removes records beyond the limits, for `STEP_MS`, in its own transaction. */
+    step: (topics: readonly TopicPartitions[]): RetentionStep =>
       unsynced(() => {
         const until = performance.now() + STEP_MS;
         const begun = [...stocks.values()].filter(isBeyond);
@@ -224,7 +210,8 @@ export function retention(
           isMore: steps.some(({ isMore }) => isMore),
         };
       }),
-    committed(topics, records) {
+    /** Counts what was committed. Within the limits nothing is asked of the file. */
+    committed(topics: ReadonlyMap<string, OwnedTopic>, records: Iterable<ProducerRecord>): void {
       if (ageMs === null && limits.bytes === null) return;
       const added = new Map<OwnedTopic, number>();
       for (const { topic: name, value } of records) {
@@ -239,7 +226,12 @@ export function retention(
         if (isBeyond(stock)) stock.owed += 2 * bytes;
       }
     },
-    keepUp() {
+    /**
+     * Removes what commits have added beyond the limits, for `SLICE_MS`, in its own transaction: twice their size while more is kept
+     * than may be. So it gains on a writer of any speed.
+     * @returns how many records were removed; null if no more is owed
+     */
+    keepUp(): number | null {
       const owing = [...stocks.values()].filter(({ owed }) => owed > little);
       if (owing.length === 0) return null;
       return unsynced(() => {

@@ -1,26 +1,23 @@
 import { HighwaterError } from '../../errors';
 import type { FeedSession, FeedTopics } from '../commit-log';
-import { GatheredRecords } from '../gathered';
+import { assertOwn, GatheredRecords } from '../gathered';
 import { assertReaches, isCompacted } from '../topics';
 import type { OwnedTopic } from './append';
 import { type ReadDeps, restore } from './read';
 import type { Writer } from './writer';
 
-export interface SessionDeps {
-  readonly writer: Writer;
-  readonly reading: ReadDeps;
-  /** The session no longer holds its feed. */
-  released(session: FeedSession): void;
-}
-
-/** One ownership of one feed in this process, whose topics' next offsets it keeps in memory. */
+/**
+ * One ownership of one feed in this process, whose topics' next offsets it keeps in memory.
+ * @param released is called when the session no longer holds its feed
+ */
 export async function openSession(
   topics: FeedTopics,
   ownerEpoch: string,
-  deps: SessionDeps,
+  writer: Writer,
+  reading: ReadDeps,
+  released: (session: FeedSession) => void,
 ): Promise<FeedSession> {
   const { feed } = topics;
-  const { writer, reading } = deps;
   const owned: ReadonlyMap<string, OwnedTopic> = await writer.claimFeed(topics, ownerEpoch);
   let isReleased = false;
   let underWay = 0;
@@ -56,18 +53,10 @@ export async function openSession(
     gather: () => new GatheredRecords(),
     async commit(batch) {
       if (isReleased || reading.isClosed()) {
-        throw new HighwaterError(
-          'LOG_CLOSED',
-          `the feed ${feed} was released before the batch was committed`,
-        );
+        const what = `the feed ${feed} was released before the batch was committed`;
+        throw new HighwaterError('LOG_CLOSED', what);
       }
-      if (batch.feed !== feed) throw new RangeError(`a batch of ${batch.feed} in a session of ${feed}`);
-      if (batch.position.ownerEpoch !== ownerEpoch) {
-        throw new HighwaterError(
-          'LOG_FENCED',
-          `the batch of ${feed} was made under the ownership ${batch.position.ownerEpoch}, which has ended`,
-        );
-      }
+      assertOwn(batch, feed, ownerEpoch);
       underWay++;
       try {
         await writer.commit(batch, ownerEpoch, owned);
@@ -85,7 +74,7 @@ export async function openSession(
       try {
         if (!reading.isClosed()) await writer.releaseFeed(feed, ownerEpoch);
       } finally {
-        deps.released(session);
+        released(session);
       }
     },
   };

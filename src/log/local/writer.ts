@@ -2,7 +2,7 @@ import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logging/logger';
-import type { FeedTopics, ProducerRecord, SharedTopicSpec, TransactionBatch } from '../commit-log';
+import type { ProducerRecord, SharedTopicSpec, TransactionBatch } from '../commit-log';
 import { recordsOf } from '../gathered';
 import { type AppendPlan, appendStatements, type OwnedTopic, planAppend } from './append';
 import { checkpointer } from './file/checkpointer';
@@ -10,34 +10,24 @@ import { type CommitThread, startCommitThread } from './file/commit-thread';
 import { makeDataFolder } from './file/data-folder';
 import { CONNECTION, prepareFile } from './file/file-format';
 import { goneFrom, type InPlaceGuard, inPlaceGuard } from './file/same-file';
-import { attempt, type Connection, connect, logFailure, pragma, prepare, transact } from './file/sqlite';
+import {
+  attempt,
+  BUSY_TIMEOUT_MS,
+  type Connection,
+  closedOnFailure,
+  connect,
+  logFailure,
+  pragma,
+  prepare,
+  transact,
+} from './file/sqlite';
 import { walWatch } from './file/wal-watch';
 import { logClock } from './log-clock';
-import { fenced, type Ownership, ownership } from './ownership';
+import { fenced, ownership } from './ownership';
 import { assertNoUnfinishedRestore } from './put-back';
 import { type RetentionLimits, retention, type TopicPartitions } from './retention';
 
-/**
- * All writes of this process to the file: one transaction after another, in the order of the calls. Every error about the file is a
- * HighwaterError LOG_*.
- */
-export interface Writer {
-  /** Before the first feed. @param lockFile with which this process holds the folder */
-  claimFolder(instance: string, lockFile: string): void;
-  claimFeed(topics: FeedTopics, ownerEpoch: string): Promise<ReadonlyMap<string, OwnedTopic>>;
-  /** One transaction: the check that the feed is still owned, and all records. */
-  commit(batch: TransactionBatch, ownerEpoch: string, topics: ReadonlyMap<string, OwnedTopic>): Promise<void>;
-  /** One transaction, whoever holds the folder: the offsets are taken from the file. */
-  append(topic: SharedTopicSpec, records: readonly ProducerRecord[]): Promise<void>;
-  /** As `Retention.step`. @returns whether there is more to remove */
-  expire(topics: readonly TopicPartitions[]): Promise<boolean>;
-  releaseFeed(feed: string, ownerEpoch: string): Promise<void>;
-  /** After the last feed. */
-  releaseFolder(): void;
-  /** A transaction of another part of the program, such as the schema registry. */
-  transact<T>(work: (db: Connection) => T): Promise<T>;
-  close(): Promise<void>;
-}
+export type Writer = ReturnType<typeof writer>;
 
 /**
  * By file: settles when every earlier call of this process has ended. All writers of a file take turns, because a transaction of a
@@ -50,8 +40,8 @@ const LARGE = 200;
 
 export interface WriterOptions {
   readonly file: string;
-  readonly busyTimeoutMs: number;
-  readonly logger: Logger | undefined;
+  readonly busyTimeoutMs?: number;
+  readonly logger?: Logger | undefined;
   readonly limits?: RetentionLimits | undefined;
 }
 
@@ -61,24 +51,23 @@ export function openWriter(options: WriterOptions): Writer {
   return attempt(file, () => {
     makeDataFolder(path.dirname(file));
     assertNoUnfinishedRestore(path.dirname(file));
-    const db = connect(file, busyTimeoutMs);
-    try {
+    return closedOnFailure(connect(file, busyTimeoutMs), (db) => {
       prepareFile(db, file);
       return writer(db, options);
-    } catch (error) {
-      db.close();
-      throw error;
-    }
+    });
   });
 }
 
-/** Over an open and prepared file. */
+/**
+ * All writes of this process to an open and prepared file: one transaction after another, in the order of the calls. Every error about
+ * the file is a HighwaterError LOG_*.
+ */
 export function writer(
   db: Connection,
-  { file, busyTimeoutMs = 5_000, logger, limits }: Pick<WriterOptions, 'file'> & Partial<WriterOptions>,
-): Writer {
+  { file, busyTimeoutMs = BUSY_TIMEOUT_MS, logger, limits }: WriterOptions,
+) {
   const append = appendStatements.map((sql) => prepare(db, sql));
-  const own: Ownership = ownership(db);
+  const own = ownership(db);
   const clock = logClock(db);
   const { removeOlder, step, committed, keepUp } = retention(db, clock, limits);
   const watchWal = walWatch(file, logger);
@@ -183,17 +172,24 @@ export function writer(
   }
 
   return {
-    claimFolder(instance, lockFile) {
+    /** Before the first feed. @param lockFile with which this process holds the folder */
+    claimFolder(instance: string, lockFile: string): void {
       isPublisher = true;
       lock = inPlaceGuard(lockFile);
       inPlace(() => own.claimFolder(instance));
       // Observed also without a retention, which may be set later.
-      inPlace(() => transact(db, 'IMMEDIATE', clock.now));
+      inPlace(() => transact(db, 'IMMEDIATE', clock));
     },
     claimFeed: named(own.claimFeed),
     releaseFeed: named(own.releaseFeed),
-    releaseFolder: () => inPlace(own.releaseFolder),
-    commit: (batch, ownerEpoch, topics) =>
+    /** After the last feed. */
+    releaseFolder: (): void => inPlace(own.releaseFolder),
+    /** One transaction: the check that the feed is still owned, and all records. */
+    commit: (
+      batch: TransactionBatch,
+      ownerEpoch: string,
+      topics: ReadonlyMap<string, OwnedTopic>,
+    ): Promise<void> =>
       inTurn(async () => {
         const records = recordsOf(batch);
         const plan = planAppend(topics, records);
@@ -204,22 +200,26 @@ export function writer(
         checkpoints.committed(records.length);
         await afterCommit(topics, records);
       }),
-    append: named((spec, records) => {
+    /** One transaction, whoever holds the folder: the offsets are taken from the file. */
+    append: named((spec: SharedTopicSpec, records: readonly ProducerRecord[]) => {
       transaction(() => {
         const topic = own.sharedTopic(spec);
         // Before the new ones come: the last offset of a topic is that of a record, and must not fall.
-        removeOlder(topic, clock.now() - spec.retentionMs);
+        removeOlder(topic, clock() - spec.retentionMs);
         write(planAppend(new Map([[spec.name, topic]]), records));
       });
       watchWal();
     }),
-    expire: named((topics) => {
+    /** Removes expired records for a moment. @returns whether there is more to remove */
+    expire: named((topics: readonly TopicPartitions[]) => {
       const { removed, isMore } = step(topics);
       checkpoints.committed(removed);
       return isMore;
     }),
-    transact: (work) => inTurn(() => inPlace(() => transaction(() => work(db)))),
-    close: () => inTurn(close),
+    /** A transaction of another part of the program, such as the schema registry. */
+    transact: <T>(work: (db: Connection) => T): Promise<T> =>
+      inTurn(() => inPlace(() => transaction(() => work(db)))),
+    close: (): Promise<void> => inTurn(close),
   };
 
   function close(): void {

@@ -16,16 +16,12 @@ import {
 import { connectProducer, drop, type TransactionalProducer } from '../producer/producer';
 import { shapeOf, type TopicDeps, withAdmin } from './topic-admin';
 
-export interface BrokerReport {
-  readonly id: number;
-  /** The address that the brokers give their clients. */
-  readonly address: string;
-  /** Why it cannot be reached from here; null when it can. */
-  readonly unreachable: string | null;
-}
-
-/** The brokers of the cluster. @throws HighwaterError KAFKA_UNREACHABLE, KAFKA_UNAUTHENTICATED, LOG_FAILED */
-export function examineBrokers(deps: TopicDeps): Promise<BrokerReport[]> {
+/**
+ * The brokers of the cluster, at the addresses that they give their clients.
+ * @returns `unreachable`: why it cannot be reached from here; null when it can
+ * @throws HighwaterError KAFKA_UNREACHABLE, KAFKA_UNAUTHENTICATED, LOG_FAILED
+ */
+export function examineBrokers(deps: TopicDeps) {
   return withAdmin(deps, async ({ admin, signal }) => {
     const { brokers } = await admin.describeCluster().catch((error) => {
       throw kafkaFailure(error, 'connecting to the brokers');

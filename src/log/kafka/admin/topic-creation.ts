@@ -1,15 +1,7 @@
 import { KafkaJSAggregateError, KafkaJSProtocolError } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import { copiesRemedy, forbidden, isForbidden, kafkaFailure } from '../connection/kafka-failure';
-import {
-  type Asking,
-  describe,
-  eventually,
-  NotYet,
-  type Shape,
-  type TopicDeps,
-  withAdmin,
-} from './topic-admin';
+import { type Asking, type TopicDeps, withAdmin } from './topic-admin';
 import { ease, effectOf, type RoledTopic, settingsFor } from './topic-rules';
 
 /**
@@ -27,16 +19,11 @@ export async function assertCreatable(
   return leftOut;
 }
 
-interface Created {
-  /** By topic. */
-  readonly settings: ReadonlyMap<string, Settings>;
-  /** For people: the settings that the cluster refused, with its reasons and what follows. Null: none. */
-  readonly leftOut: string | null;
-}
-
 /**
  * Settings that the cluster refuses are left out if the topic works without them.
  * @param whose for people: `feed ipos`
+ * @returns the settings by topic. `leftOut`, for people: the settings that the cluster refused, with its reasons and what follows;
+ * null: none
  * @throws HighwaterError KAFKA_FORBIDDEN, KAFKA_UNREACHABLE, LOG_FAILED with the brokers' reasons
  */
 export async function create(
@@ -44,7 +31,7 @@ export async function create(
   missing: readonly RoledTopic[],
   { admin, cluster }: Asking,
   validateOnly = false,
-): Promise<Created> {
+): Promise<{ readonly settings: ReadonlyMap<string, Settings>; readonly leftOut: string | null }> {
   const doing = `creating the topics of ${whose}`;
   const asked = new Map(missing.map((one) => [one.spec.name, { ...settingsFor(one) }]));
   const reasons = new Map<string, string[]>();
@@ -162,16 +149,3 @@ function isCreateTopicError(error: unknown): error is CreateTopicError {
 }
 
 const createTimeoutMs = 10_000;
-
-/** The topics, once all of their partitions have a leader. */
-export async function untilThere(missing: readonly RoledTopic[], deps: Asking): Promise<Map<string, Shape>> {
-  return eventually(deps.signal, 'topics that were created did not turn up', async () => {
-    const described = [...(await describe(missing, deps))];
-    return new Map(
-      described.map(([name, shape]) => {
-        if (shape === null) throw new NotYet(`${name} is unknown`);
-        return [name, shape];
-      }),
-    );
-  });
-}

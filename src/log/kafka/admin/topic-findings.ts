@@ -28,14 +28,11 @@ export function mismatch(
     .filter(({ topic, setting }) => setting === 'partitions' || !anew.has(topic))
     .map((finding) => fixCommand(cluster, finding));
   const number = wrong.length === 1 ? 'a topic is kept' : 'topics are kept';
-  return new HighwaterError(
-    'LOG_TOPIC_MISMATCH',
-    `${whose}: ${number} otherwise than is needed: ${wrong.map(findingText).join('; ')}`,
-    {
-      now: 'The feed was not started and the topics were left as they are.',
-      remedy: `Give the feed topics of its own (highwater.yaml, HIGHWATER_TOPIC_PREFIX), or, if nobody else uses these:\n${commandLines(commands)}`,
-    },
-  );
+  const what = `${whose}: ${number} otherwise than is needed: ${wrong.map(findingText).join('; ')}`;
+  return new HighwaterError('LOG_TOPIC_MISMATCH', what, {
+    now: 'The feed was not started and the topics were left as they are.',
+    remedy: `Give the feed topics of its own (highwater.yaml, HIGHWATER_TOPIC_PREFIX), or, if nobody else uses these:\n${commandLines(commands)}`,
+  });
 }
 
 /** One line for a setting, for all topics that have it so. */

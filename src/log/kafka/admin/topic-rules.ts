@@ -130,44 +130,36 @@ export function judge(
   }
 
   const risky: SettingFinding[] = [];
-  if (role === 'changes' && policy.has('delete')) {
-    for (const setting of ['retention.ms', 'retention.bytes']) {
-      if (!is(setting, '-1')) risky.push(...finding(setting, '-1', retentionConsequence));
-    }
-  }
-  if (role === 'source-offset' && Number(found.get('segment.bytes')) > largestOffsetSegment) {
-    // As much as is fine: clusters that refuse small segments take these.
-    risky.push(
-      ...finding(
-        'segment.bytes',
-        `${largestOffsetSegment}`,
-        'each start reads the newest segment, uncompacted',
-      ),
-    );
-  }
+  const risk = (isRisk: boolean, setting: string, wanted: string, consequence: string): void => {
+    if (isRisk) risky.push(...finding(setting, wanted, consequence));
+  };
+  const expires = role === 'changes' && policy.has('delete');
+  for (const setting of ['retention.ms', 'retention.bytes'])
+    risk(expires && !is(setting, '-1'), setting, '-1', risks.retention);
+  const isLarge = role === 'source-offset' && Number(found.get('segment.bytes')) > largestOffsetSegment;
+  // As much as is fine: clusters that refuse small segments take these.
+  risk(isLarge, 'segment.bytes', `${largestOffsetSegment}`, risks.segment);
   for (const side of ['before', 'after', 'difference']) {
     const setting = `message.timestamp.${side}.max.ms`;
     const isShort = Number(found.get(setting)) < hourMs && is('message.timestamp.type', 'createtime');
-    if (isShort) risky.push(...finding(setting, `${hourMs}`, clockConsequence));
+    risk(isShort, setting, `${hourMs}`, risks.clock);
   }
-  if (is('message.timestamp.type', 'logappendtime')) {
-    const consequence = 'records carry the time of the broker, not that of the observation';
-    risky.push(...finding('message.timestamp.type', 'CreateTime', consequence));
-  }
-  if (is('unclean.leader.election.enable', 'true')) {
-    const consequence = 'a replica that lags may become leader, and the records that it lacks are lost';
-    risky.push(...finding('unclean.leader.election.enable', 'false', consequence));
-  }
-  if (replicationFactor >= 3 && is('min.insync.replicas', '1')) {
-    const consequence = 'a transaction counts as committed with one copy, and is lost with its disk';
-    risky.push(...finding('min.insync.replicas', '2', consequence));
-  }
+  risk(is('message.timestamp.type', 'logappendtime'), 'message.timestamp.type', 'CreateTime', risks.time);
+  const isUnclean = is('unclean.leader.election.enable', 'true');
+  risk(isUnclean, 'unclean.leader.election.enable', 'false', risks.leader);
+  risk(replicationFactor >= 3 && is('min.insync.replicas', '1'), 'min.insync.replicas', '2', risks.copies);
   return { wrong, risky };
 }
 
 const largestOffsetSegment = 64 * mebibyte;
-const clockConsequence = "records are refused if this machine's clock is further from the brokers'";
-const retentionConsequence = 'older events disappear, and with them the history that a new consumer reads';
+const risks = {
+  retention: 'older events disappear, and with them the history that a new consumer reads',
+  segment: 'each start reads the newest segment, uncompacted',
+  clock: "records are refused if this machine's clock is further from the brokers'",
+  time: 'records carry the time of the broker, not that of the observation',
+  leader: 'a replica that lags may become leader, and the records that it lacks are lost',
+  copies: 'a transaction counts as committed with one copy, and is lost with its disk',
+};
 
 function policyFault(role: TopicRole, policy: ReadonlySet<string>): string | null {
   switch (role) {

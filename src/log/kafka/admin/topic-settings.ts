@@ -5,13 +5,15 @@ import type { FeedTopics, SharedTopicSpec } from '../../commit-log';
 import {
   type Asking,
   describe,
+  eventually,
   inspect,
+  NotYet,
   type TopicDeps,
   type TopicReport,
   turnUpWithinMs,
   withAdmin,
 } from './topic-admin';
-import { create, LEFT_OUT_REMEDY, untilThere } from './topic-creation';
+import { create, LEFT_OUT_REMEDY } from './topic-creation';
 import { mismatch, warn } from './topic-findings';
 import { type RoledTopic, roledTopics } from './topic-rules';
 
@@ -66,7 +68,13 @@ async function prepare(
       const { settings, leftOut } = await create(whose, missing, asking);
       fresh = settings;
       if (leftOut !== null) onLeftOut(leftOut);
-      for (const [name, shape] of await untilThere(missing, asking)) described.set(name, shape);
+      // Until all of their partitions have a leader.
+      await eventually(asking.signal, 'topics that were created did not turn up', async () => {
+        for (const [name, shape] of await describe(missing, asking)) {
+          if (shape === null) throw new NotYet(`${name} is unknown`);
+          described.set(name, shape);
+        }
+      });
     }
     return settled(fresh, asking, () => inspect(wanted, described, asking));
   });
@@ -89,10 +97,8 @@ function refuseSharedNames(feed: string, wanted: readonly RoledTopic[]): void {
   for (const { role, spec } of wanted) {
     const other = roles.get(spec.name);
     if (other !== undefined) {
-      throw new HighwaterError(
-        'LOG_TOPIC_MISMATCH',
-        `the topic ${spec.name} of feed ${feed} is meant for two uses: ${other} and ${role}`,
-      );
+      const what = `the topic ${spec.name} of feed ${feed} is meant for two uses: ${other} and ${role}`;
+      throw new HighwaterError('LOG_TOPIC_MISMATCH', what);
     }
     roles.set(spec.name, role);
   }

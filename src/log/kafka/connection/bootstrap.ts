@@ -1,13 +1,5 @@
 import type { ISocketFactory } from 'kafkajs';
 
-/** Chooses the address at which a client begins. */
-export interface Bootstrap {
-  /** Called by kafkajs whenever it begins: the only address to begin at. */
-  next(): Promise<string[]>;
-  /** The same sockets; it is noted when something arrives on them. */
-  watched(factory: ISocketFactory): ISocketFactory;
-}
-
 interface Address {
   readonly address: string;
   /** Both by performance.now(). */
@@ -16,18 +8,19 @@ interface Address {
 }
 
 /**
- * kafkajs begins every client at the first address of its list and goes on to the next only if the connection is refused. A broker that
+ * Chooses the address at which a client begins. kafkajs begins every client at the first address of its list and goes on to the next only if the connection is refused. A broker that
  * hangs takes connections: while the first broker of the list hung, no producer, reader or member started, although the other brokers
  * led everything. So clients begin at the address that answered last. An address that has not answered since a client began there
  * comes last.
  */
-export function bootstrap(addresses: readonly string[], now = () => performance.now()): Bootstrap {
+export function bootstrap(addresses: readonly string[], now = () => performance.now()) {
   const known = addresses.map((address): Address => {
     return { address, begunAt: Number.NEGATIVE_INFINITY, heardAt: Number.NEGATIVE_INFINITY };
   });
   const isHeard = ({ begunAt, heardAt }: Address): boolean => Number.isFinite(heardAt) && heardAt >= begunAt;
   return {
-    async next() {
+    /** Called by kafkajs whenever it begins: the only address to begin at. */
+    async next(): Promise<string[]> {
       const [best] = [...known].sort(
         (a, b) =>
           Number(isHeard(b)) - Number(isHeard(a)) || (isHeard(a) ? b.heardAt - a.heardAt : later(a, b)),
@@ -35,7 +28,8 @@ export function bootstrap(addresses: readonly string[], now = () => performance.
       best!.begunAt = now();
       return [forKafkajs(best!.address)];
     },
-    watched: (factory) => (given) => {
+    /** The same sockets; it is noted when something arrives on them. */
+    watched: (factory: ISocketFactory) => (given: Parameters<ISocketFactory>[0]) => {
       const host = asWritten(given.host).replace(/^\[|\]$/g, '');
       const socket = factory({ ...given, host });
       const found = known.find(({ address }) => address === addressOf(host, given.port));

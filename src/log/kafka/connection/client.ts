@@ -3,11 +3,10 @@ import type { Logger } from '../../../logging/logger';
 import { bootstrap } from './bootstrap';
 import type { CodecName } from './compression';
 import { tolerateLeaderless } from './guards/cluster-questions';
-import { guardedListeners } from './guards/guarded-listeners';
-import { keepReasons } from './guards/refused-topics';
+import { adaptBrokers, keepReasons } from './guards/each-broker';
 import { endingSilent } from './guards/silent-connections';
-import { socketFactory } from './guards/sockets';
-import { watchQueues } from './guards/throttling';
+import { guardedListeners, socketFactory, type TlsTexts } from './guards/sockets';
+import { queueWatch } from './guards/throttling';
 import { wholeAnswers } from './guards/whole-answers';
 import { type TokenLogin, tokenMechanism } from './token-login';
 
@@ -15,13 +14,8 @@ import { type TokenLogin, tokenMechanism } from './token-login';
 export interface KafkaConfig {
   /** `host:port` */
   readonly brokers: readonly string[];
-  /** Null: connections are not encrypted. PEM texts; null where none is set. Read for each connection, since files may change. */
-  readonly ssl: {
-    readonly ca: string | null;
-    readonly cert: string | null;
-    readonly key: string | null;
-    readonly passphrase: string | null;
-  } | null;
+  /** Null: connections are not encrypted. Read for each connection, since files may change. */
+  readonly ssl: TlsTexts | null;
   readonly sasl: PasswordLogin | TokenLogin | null;
   readonly compression: CodecName;
   /** Copies of new topics. Null: the brokers decide. */
@@ -87,7 +81,12 @@ export function kafkaClient(
       ({ namespace, log: { message, timestamp: _, logger: _name, ...facts } }) =>
         logger.debug(`kafkajs: ${message}`, { namespace, ...facts }),
   });
-  return watchQueues(keepReasons(tolerateLeaderless(kafka)), logger, onThrottled);
+  const watchQueues = queueWatch(logger, onThrottled);
+  return adaptBrokers(kafka, (broker, cluster) => {
+    tolerateLeaderless(broker, cluster);
+    keepReasons(broker);
+    watchQueues(broker);
+  });
 }
 
 /** kafkajs reads the password at each login, and adds members of its own to the object. */

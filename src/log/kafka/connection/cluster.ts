@@ -1,5 +1,4 @@
 import type {
-  CompressionTypes,
   ConfigEntries,
   GroupOverview,
   Kafka,
@@ -120,21 +119,6 @@ export interface BrokerConnection {
     }): void;
     maybeThrottle(ms: number | undefined): void;
   };
-}
-
-/** @typeParam T the records, in any form */
-export interface ProduceRequest<T> extends ProducerIdentity {
-  /** -1: all replicas that are in sync. */
-  readonly acks: -1;
-  /** How long to wait for these replicas, in ms. */
-  readonly timeout: number;
-  readonly compression: CompressionTypes;
-  readonly topicData: readonly OfTopic<{
-    readonly partition: number;
-    /** Number of the first record, counted without gaps from 0 for each producer and partition. */
-    readonly firstSequence: number;
-    readonly records: T;
-  }>[];
 }
 
 export interface ProduceAnswer {

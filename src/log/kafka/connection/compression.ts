@@ -134,16 +134,8 @@ function zstd(): Codec {
 
 /** Missing in the types of the oldest Node that we support. */
 interface NodeZstd {
-  zstdCompress(
-    bytes: Buffer,
-    options: { readonly params: Readonly<Record<number, number>>; readonly chunkSize: number },
-    callback: (error: Error | null, bytes: Buffer) => void,
-  ): void;
-  zstdDecompress(
-    bytes: Buffer,
-    options: { readonly chunkSize: number },
-    callback: (error: Error | null, bytes: Buffer) => void,
-  ): void;
+  readonly zstdCompress: typeof zlib.brotliCompress;
+  readonly zstdDecompress: typeof zlib.brotliDecompress;
   readonly constants: { readonly ZSTD_c_compressionLevel: number };
 }
 

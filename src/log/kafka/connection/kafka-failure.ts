@@ -153,8 +153,8 @@ const loginRefusals: Readonly<Record<string, { readonly what: string; readonly r
 /**
  * For a cluster with fewer brokers than it wants copies of a topic: one or two brokers that were started with Kafka's defaults.
  * @param settings of server.properties, for people
+ * @param chosen number of replicas that a setting of highwater says; null: the brokers decide
  */
-/** @param chosen number of replicas that a setting of highwater says; null: the brokers decide */
 export function copiesRemedy(brokers: number, settings: string, chosen: number | null = null): string {
   const number = brokers === 1 ? '1 broker' : `${brokers} brokers`;
   if (chosen !== null)
@@ -209,14 +209,11 @@ export function forbidden(
 ): HighwaterError {
   const { operation, resource, names } = access;
   const on = resource === 'cluster' ? 'the cluster' : `${resourceNames[resource]} ${names.join(', ')}`;
-  return new HighwaterError(
-    'KAFKA_FORBIDDEN',
-    `${doing}: the brokers do not allow ${operation} on ${on}${which}`,
-    {
-      cause,
-      remedy: `Allow it:\n${aclCommand(cluster, access)}`,
-    },
-  );
+  const what = `${doing}: the brokers do not allow ${operation} on ${on}${which}`;
+  return new HighwaterError('KAFKA_FORBIDDEN', what, {
+    cause,
+    remedy: `Allow it:\n${aclCommand(cluster, access)}`,
+  });
 }
 
 const resourceNames = { topic: 'topic', 'transactional-id': 'transactional id', group: 'consumer group' };
@@ -252,20 +249,25 @@ export function protocolType(error: unknown): string | null {
   return null;
 }
 
+/** Whether the brokers answered with one of these errors, by Kafka's names of them. */
+export function isProtocolError(error: unknown, ...types: readonly string[]): boolean {
+  const type = protocolType(error);
+  return type !== null && types.includes(type);
+}
+
 /**
  * The producer was refused because it is not the latest of its transactional id: another one took over, or its transaction ran into
  * its timeout. Brokers do not tell these apart.
  */
 export function isRefusedProducer(error: unknown): boolean {
-  return refusedProducer.has(protocolType(error) ?? '');
+  return isProtocolError(
+    error,
+    'INVALID_PRODUCER_EPOCH',
+    'PRODUCER_FENCED',
+    'INVALID_PRODUCER_ID_MAPPING',
+    'TRANSACTION_COORDINATOR_FENCED',
+  );
 }
-
-const refusedProducer = new Set([
-  'INVALID_PRODUCER_EPOCH',
-  'PRODUCER_FENCED',
-  'INVALID_PRODUCER_ID_MAPPING',
-  'TRANSACTION_COORDINATOR_FENCED',
-]);
 
 function isOfConnection(error: Error): boolean {
   return (

@@ -68,39 +68,34 @@ export function joinConsumerGroup(options: GroupOptions, deps: ReadingDeps): Gro
     groupId,
     sessionTimeoutMs,
     logger,
-    protocol: {
-      name: CONSUMER_PROTOCOL,
-      // Members first finish the work in hand, which may take one session timeout. The rest is a reserve for the steps before and
-      // after.
-      rebalanceTimeoutMs: 2 * sessionTimeoutMs,
-      introduction() {
-        // Nobody knows yet who leads the group next.
-        watch.unwatch();
-        const { generation, partitions } = placement ?? NO_CLAIMS;
-        return encodeMetadata(topics, { process: ownIdentity(), claims: { generation, partitions } });
-      },
-      async divide(members) {
-        const known = members.map(readSubscriber);
-        const wanted = [...new Set(known.flatMap((one) => one.topics))];
-        const found = await watch.watch(wanted).catch((error: unknown) => {
-          throw readFailure(error, wanted, target);
-        });
-        return [...assignPartitions(known, found)].map(([memberId, partitions]) => ({
-          memberId,
-          memberAssignment: encodeAssignment(partitions),
-        }));
-      },
-      isPassing: () => false,
-      placed(place) {
-        const partitions = decodeAssignment(place.assignment)?.partitions ?? {};
-        logger.debug('the group has settled', { groupId, generation: place.generation, partitions });
-        placement = takeUp(place, partitions, placing);
-      },
-      work: {
-        finish: async () => placement?.finish(),
-        lost: () => placement?.lost(),
-      },
+    protocol: CONSUMER_PROTOCOL,
+    // Members first finish the work in hand, which may take one session timeout. The rest is a reserve for the steps before and
+    // after.
+    rebalanceTimeoutMs: 2 * sessionTimeoutMs,
+    introduction() {
+      // Nobody knows yet who leads the group next.
+      watch.unwatch();
+      const { generation, partitions } = placement ?? NO_CLAIMS;
+      return encodeMetadata(topics, { process: ownIdentity(), claims: { generation, partitions } });
     },
+    async divide(members) {
+      const known = members.map(readSubscriber);
+      const wanted = [...new Set(known.flatMap((one) => one.topics))];
+      const found = await watch.watch(wanted).catch((error: unknown) => {
+        throw readFailure(error, wanted, target);
+      });
+      return [...assignPartitions(known, found)].map(([memberId, partitions]) => ({
+        memberId,
+        memberAssignment: encodeAssignment(partitions),
+      }));
+    },
+    isPassing: () => false,
+    placed(place) {
+      const partitions = decodeAssignment(place.assignment)?.partitions ?? {};
+      logger.debug('the group has settled', { groupId, generation: place.generation, partitions });
+      placement = takeUp(place, partitions, placing);
+    },
+    work: { finish: async () => placement?.finish(), lost: () => placement?.lost() },
     confirmed() {
       if (contact.regained()) logger.info(`The group ${groupId} can be reached again.`);
       expiry.refresh();

@@ -3,19 +3,13 @@ import { retrying } from '../../../async/retrying';
 import { unlessLate } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import type { CommandTarget } from '../connection/admin-commands';
-import { kafkaFailure, passesByItself, protocolType } from '../connection/kafka-failure';
+import { isProtocolError, kafkaFailure, passesByItself } from '../connection/kafka-failure';
 import type { Coordinator } from '../group/coordinator';
 import type { GroupMember } from '../group/member';
-import type { TopicPartitions } from '../group/member-data';
+import type { MemberPlace, TopicPartitions } from '../group/member-data';
 
 const AGAIN_MS = 100;
 const ANSWER_MS = 10_000;
-
-/** The member for which offsets are committed. */
-export interface Holder {
-  readonly memberId: string;
-  readonly generation: number;
-}
 
 export interface CommittedOffset {
   /** Offset of the record to come. */
@@ -73,14 +67,15 @@ export class GroupOffsets {
     return new Map(found.filter(([, { next }]) => next >= 0));
   }
 
-  /** @throws HighwaterError GROUP_LOST, KAFKA_*, LOG_*; the signal's reason */
+  /** @param holder the member that commits @throws HighwaterError GROUP_LOST, KAFKA_*, LOG_*; the signal's reason */
   async commit(
-    { memberId, generation }: Holder,
-    { topic, topicId, partition, next, note }: CommittedOffset & TopicPartition,
+    { memberId, generation }: Pick<MemberPlace, 'memberId' | 'generation'>,
+    offset: CommittedOffset & TopicPartition,
     signal: AbortSignal,
   ): Promise<void> {
     const { groupId } = this;
-    const topics = [{ topic, partitions: [offsetToCommit({ topicId, partition, next, note })] }];
+    const { topic } = offset;
+    const topics = [{ topic, partitions: [offsetToCommit(offset)] }];
     await this.ask(
       (coordinator) => coordinator.offsetCommit({ groupId, groupGenerationId: generation, memberId, topics }),
       { doing: `committing for the group ${groupId}`, topics: [topic], forMs: this.limits.patienceMs },
@@ -135,11 +130,12 @@ export function offsetToCommit({
 }
 
 /** Whether the coordinator refused a commit because the members of the group are others. */
-export const hasOtherMembers = (error: unknown): boolean => lost.has(protocolType(error) ?? '');
-
-const lost = new Set([
-  'ILLEGAL_GENERATION',
-  'UNKNOWN_MEMBER_ID',
-  'FENCED_INSTANCE_ID',
-  'REBALANCE_IN_PROGRESS',
-]);
+export function hasOtherMembers(error: unknown): boolean {
+  return isProtocolError(
+    error,
+    'ILLEGAL_GENERATION',
+    'UNKNOWN_MEMBER_ID',
+    'FENCED_INSTANCE_ID',
+    'REBALANCE_IN_PROGRESS',
+  );
+}

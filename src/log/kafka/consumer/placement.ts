@@ -8,23 +8,21 @@ import { acceptLeaderless } from '../connection/guards/cluster-questions';
 import { persistently } from '../connection/persistently';
 import type { MemberPlace, TopicPartitions } from '../group/member-data';
 import { topicIds } from '../protocol/newer-requests';
-import { isLeaderless, type LeaderlessNotes, leaderlessSince } from '../reader/leaderless';
+import { isLeaderless, leaderlessSince } from '../reader/leaderless';
 import { isSamePartition, offsetRanges, offsetsSince, topicsOf } from '../reader/offsets';
 import { type ReadingDeps, readingTopics } from '../reader/reading';
 import { type CommittedOffset, type GroupOffsets, groupLost } from './group-offsets';
-import { type SharedFetch, sharedFetch } from './shared-fetch';
+import { type SharedFetchDeps, sharedFetch } from './shared-fetch';
 
 /** How often to look whether partitions without a leader have one, in ms. */
 const LEADER_LOOK_MS = 1_000;
 
-export interface PlacementDeps extends ReadingDeps {
+export interface PlacementDeps extends ReadingDeps, Pick<SharedFetchDeps, 'notes'> {
   readonly groupId: string;
   readonly offsets: GroupOffsets;
   readonly work: GroupOptions['work'];
   /** `topic partition` → its work, also of earlier placements. A partition is worked on once at a time. */
   readonly working: Map<string, Promise<void>>;
-  /** Warns of partitions that have no leader. */
-  readonly notes: LeaderlessNotes;
   /** When the member joined, in ms since 1970. */
   readonly joinedAt: number;
   /** A topic was deleted and created again under its name: its partitions must be assigned again. */
@@ -33,19 +31,10 @@ export interface PlacementDeps extends ReadingDeps {
   failed(error: unknown): void;
 }
 
-/** The partitions of a member from one generation of the group to the next. */
-export interface Placement {
-  readonly generation: number;
-  readonly partitions: TopicPartitions;
-  /** Whether the partitions are worked on. */
-  isHeld(): boolean;
-  /** Begins nothing new. Resolves when the work in hand is done. May be called again. */
-  finish(): Promise<void>;
-  /** A commit fails from now on. */
-  lost(): void;
-}
+export type Placement = ReturnType<typeof takeUp>;
 
-export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: PlacementDeps): Placement {
+/** Works on the partitions of a member from one generation of the group to the next. */
+export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: PlacementDeps) {
   const { kafka, groupId, offsets, working, logger, target, notes, joinedAt } = deps;
   const revoked = sharedController();
   const over = sharedController();
@@ -60,7 +49,8 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
     outage: new Outage(`Reading ${topics.join(', ')} for the group ${groupId}`, logger),
     signal,
     forMs: Number.POSITIVE_INFINITY,
-    recover,
+    recover: async (error: unknown) =>
+      logger.debug('the partitions of a group are looked at again', { groupId, error }),
   };
   const connection = { close: (): void => undefined };
   const worked = all.length === 0 ? Promise.resolve() : workOnAll();
@@ -101,10 +91,6 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
     return { cluster, ids, ranges: await rangesOf(cluster, all, joinedAt) };
   }
 
-  async function recover(error: unknown): Promise<void> {
-    logger.debug('the partitions of a group are looked at again', { groupId, error });
-  }
-
   /** The ranges a while later. The other partitions are read meanwhile, by the same connections. */
   async function laterRanges(cluster: Cluster): Promise<ReadonlyMap<string, PartitionRange>> {
     await pause(LEADER_LOOK_MS, signal);
@@ -122,7 +108,7 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
     range: PartitionRange,
     committed: CommittedOffset | undefined,
     ids: ReadonlyMap<string, string>,
-    fetching: SharedFetch,
+    fetching: ReturnType<typeof sharedFetch>,
   ): Promise<void> {
     const name = nameOf({ topic, partition });
     const topicId = ids.get(topic) ?? null;
@@ -175,13 +161,16 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
   return {
     generation: place.generation,
     partitions,
-    isHeld: () => !signal.aborted,
-    async finish() {
+    /** Whether the partitions are worked on. */
+    isHeld: (): boolean => !signal.aborted,
+    /** Begins nothing new. Resolves when the work in hand is done. May be called again. */
+    async finish(): Promise<void> {
       revoked.abort();
       await worked;
       connection.close();
     },
-    lost() {
+    /** A commit fails from now on. */
+    lost(): void {
       revoked.abort();
       over.abort();
       connection.close();

@@ -16,19 +16,6 @@ const [BUSY_WAIT_MS, IDLE_WAIT_MS] = [25, 250];
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [50, 1_000];
 const BATCH_RECORDS = 500;
 
-/** Reads partitions side by side. */
-export interface SharedFetch {
-  /** As `AssignedPartition.records`. */
-  records(
-    topic: string,
-    partition: number,
-    from: number,
-    goesOn?: (first: number) => boolean,
-  ): AsyncIterable<readonly LogRecord[]>;
-  /** As `AssignedPartition.settled`. */
-  settled(topic: string, partition: number, next: number): number;
-}
-
 export interface SharedFetchDeps extends Pick<ReadingDeps, 'target' | 'logger'> {
   /** Ends all reading. */
   readonly signal: AbortSignal;
@@ -65,11 +52,11 @@ type ReaderState =
   | { readonly kind: 'failed'; readonly error: unknown };
 
 /**
- * Sends one request at a time to each broker, for all partitions without fetched records that wait. A broker answers the requests of a
+ * Reads partitions side by side. Sends one request at a time to each broker, for all partitions without fetched records that wait. A broker answers the requests of a
  * connection one after the other, so with a request for each partition, partitions without news would hold up the others.
  * @param cluster that knows the topics
  */
-export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetch {
+export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps) {
   const { target, logger, notes, signal } = deps;
   const readers = new Set<Reader>();
   /** Brokers that have a request to answer. */
@@ -205,7 +192,13 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
   }
 
   return {
-    async *records(topic, partition, from, goesOn = () => false) {
+    /** As `AssignedPartition.records`. */
+    async *records(
+      topic: string,
+      partition: number,
+      from: number,
+      goesOn: (first: number) => boolean = () => false,
+    ): AsyncIterable<readonly LogRecord[]> {
       const next = BigInt(from);
       const reader: Reader = {
         position: { topic, topicId: deps.topicIds.get(topic) ?? null, partition, next, end: null },
@@ -238,7 +231,8 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps): SharedFetc
         readers.delete(reader);
       }
     },
-    settled(topic, partition, next) {
+    /** As `AssignedPartition.settled`. */
+    settled(topic: string, partition: number, next: number): number {
       for (const { position, behindLast, reached, waiting } of readers) {
         if (position.topic !== topic || position.partition !== partition) continue;
         if (waiting.length === 0 && behindLast === next) return Number(reached);

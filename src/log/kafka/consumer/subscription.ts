@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { grouped } from '../connection/cluster';
 import { decodeMetadata, type JoinedMember, memberData, type TopicPartitions } from '../group/member-data';
 import { assign, byText, type Item, idOf } from '../group/sticky-assignor';
 
@@ -53,10 +54,7 @@ export function assignPartitions(
 }
 
 function byTopic(items: readonly Item[]): TopicPartitions {
-  const found: Record<string, number[]> = {};
-  for (const { topic, partition } of [...items].sort((a, b) => a.partition - b.partition)) {
-    found[topic] ??= [];
-    found[topic].push(partition);
-  }
-  return found;
+  const topics = grouped(items, ({ topic }) => topic);
+  const numbersOf = (own: readonly Item[]) => own.map(({ partition }) => partition).sort((a, b) => a - b);
+  return Object.fromEntries([...topics].map(([topic, own]) => [topic, numbersOf(own)]));
 }

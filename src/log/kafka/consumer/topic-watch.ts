@@ -49,13 +49,11 @@ export class TopicWatch {
     this.cluster = null;
   }
 
-  private async look(topics: readonly string[]): Promise<TopicPartitions> {
-    try {
-      return await this.ask(topics);
-    } catch (error) {
+  private look(topics: readonly string[]): Promise<TopicPartitions> {
+    return this.ask(topics).catch((error: unknown) => {
       this.close();
       throw error;
-    }
+    });
   }
 
   private async ask(topics: readonly string[]): Promise<TopicPartitions> {

@@ -1,23 +1,16 @@
 import type { Kafka, MemberDescription } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
-import { joinSignals, unlessAborted } from '../../../async/wait';
+import { unlessAborted, untilAny } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
-import type { CommandTarget } from '../connection/admin-commands';
 import { type Broker, withCluster } from '../connection/cluster';
-import { isUnreachable, kafkaFailure, protocolType } from '../connection/kafka-failure';
+import { isProtocolError, isUnreachable, kafkaFailure } from '../connection/kafka-failure';
 import { type Coordinator, CoordinatorLink } from './coordinator';
 import { decodeFeeds, decodeInstance, OWNERS_PROTOCOL } from './owners-protocol';
-import { endForeign, joinFailure } from './refusals';
+import { endForeign, type Joining, joinFailure } from './refusals';
 
-export interface AskGroup {
+interface AskedGroup extends Omit<Joining, 'sessionTimeoutMs'> {
   readonly kafka: Kafka;
-  readonly cluster: CommandTarget;
-  readonly groupId: string;
   readonly signal: AbortSignal;
-}
-
-export interface ExamineGroup extends AskGroup {
-  readonly sessionTimeoutMs: number;
 }
 
 /** An instance, and the feeds that it has: none while it waits. */
@@ -34,15 +27,14 @@ export interface InstanceReport {
  * @throws HighwaterError KAFKA_*, CONFIG_INVALID (session timeout), LOG_FAILED (members of other programs; does not settle);
  * the signal's reason
  */
-export async function examineGroup(examine: ExamineGroup): Promise<readonly InstanceReport[] | null> {
-  const { cluster, groupId, signal } = examine;
-  const joining = { ...examine, target: cluster };
+export async function examineGroup(examine: AskedGroup & Joining): Promise<readonly InstanceReport[] | null> {
+  const { groupId, signal } = examine;
   const answer = await unlessAborted(whyNotJoin(examine), signal).catch((error: unknown) => {
     signal.throwIfAborted();
-    throw joinFailure(error, joining).failure;
+    throw joinFailure(error, examine).failure;
   });
   if (answer === 'no coordinator') return null;
-  const { failure, refusal } = joinFailure(answer, joining);
+  const { failure, refusal } = joinFailure(answer, examine);
   if (refusal?.code === 'CONFIG_INVALID') throw refusal;
   if (refusal === null && answer !== null) throw failure;
   const members = await membersOf(examine);
@@ -57,7 +49,7 @@ export async function examineGroup(examine: ExamineGroup): Promise<readonly Inst
 }
 
 /** @returns the coordinator's answer to a join; null: a member is welcome */
-async function whyNotJoin({ kafka, groupId, sessionTimeoutMs }: ExamineGroup): Promise<unknown> {
+async function whyNotJoin({ kafka, groupId, sessionTimeoutMs }: AskedGroup & Joining): Promise<unknown> {
   return withCluster(kafka, async (cluster) => {
     await cluster.connect();
     await cluster.refreshMetadata();
@@ -75,8 +67,8 @@ async function whyNotJoin({ kafka, groupId, sessionTimeoutMs }: ExamineGroup): P
         () => new Error(`the brokers accepted the member id ${NOBODY}, which they never gave`),
         (error: unknown) => error,
       );
-      if (protocolType(answer) === 'UNKNOWN_MEMBER_ID') return null;
-      if (!isElsewhere(answer)) return answer;
+      if (isProtocolError(answer, 'UNKNOWN_MEMBER_ID')) return null;
+      if (!isProtocolError(answer, ...ELSEWHERE)) return answer;
     }
     return 'no coordinator';
   });
@@ -98,7 +90,7 @@ function instanceOf(member: MemberDescription): InstanceReport | null {
  * Which instance has each feed, as the coordinator of the group knows it. Asks without joining.
  * @throws HighwaterError KAFKA_*, LOG_FAILED, also if the group does not settle; the signal's reason
  */
-export async function groupOwners(asking: AskGroup): Promise<ReadonlyMap<string, string>> {
+export async function groupOwners(asking: AskedGroup): Promise<ReadonlyMap<string, string>> {
   const owners = (await membersOf(asking)).flatMap(({ memberAssignment }) => {
     try {
       // Each member was told about all of them.
@@ -120,52 +112,48 @@ const AGAIN_MS = 100;
  */
 async function membersOf({
   kafka,
-  cluster,
+  target,
   groupId,
   signal,
-}: AskGroup): Promise<readonly MemberDescription[]> {
-  const either = joinSignals([signal, AbortSignal.timeout(SETTLE_MS)]);
+}: AskedGroup): Promise<readonly MemberDescription[]> {
+  const late = AbortSignal.timeout(SETTLE_MS);
   const link = new CoordinatorLink(kafka, groupId);
   let last: unknown = unsettled(groupId, 'its coordinator does not answer');
-  const ask = async () => {
-    const coordinator = await unlessAborted(link.connect(), either.signal);
-    const answer = await unlessAborted(coordinator.describeGroups({ groupIds: [groupId] }), either.signal);
+  const ask = async (either: AbortSignal) => {
+    const coordinator = await unlessAborted(link.connect(), either);
+    const answer = await unlessAborted(coordinator.describeGroups({ groupIds: [groupId] }), either);
     const { state, members } = answer.groups[0]!;
     if (members.length > 0 && state !== 'Stable') throw unsettled(groupId, state);
     return members;
   };
   try {
-    return await retrying(ask, {
-      signal: either.signal,
-      forMs: SETTLE_MS,
-      pauseMs: AGAIN_MS,
-      isWorthIt: (error) => error instanceof HighwaterError || passes(error),
-      recover(error) {
-        last = error;
-        if (!(error instanceof HighwaterError)) link.drop();
-      },
-    });
+    return await untilAny([signal, late], (either) =>
+      retrying(() => ask(either), {
+        signal: either,
+        forMs: SETTLE_MS,
+        pauseMs: AGAIN_MS,
+        isWorthIt: (error) =>
+          error instanceof HighwaterError ||
+          isProtocolError(error, ...ELSEWHERE, 'GROUP_LOAD_IN_PROGRESS') ||
+          isUnreachable(error),
+        recover(error) {
+          last = error;
+          if (!(error instanceof HighwaterError)) link.drop();
+        },
+      }),
+    );
   } catch (error) {
     signal.throwIfAborted();
-    const asked = { operation: 'DESCRIBE', topics: [], groupId, cluster } as const;
-    const failure = either.signal.aborted ? last : error;
+    const asked = { operation: 'DESCRIBE', topics: [], groupId, cluster: target } as const;
+    const failure = late.aborted ? last : error;
     throw kafkaFailure(failure, `asking for the members of the group ${groupId}`, asked);
   } finally {
-    either.leave();
     link.drop();
   }
 }
 
-/** Whether a broker says that it does not coordinate a group: another broker does, or none does by now. */
-function isElsewhere(error: unknown): boolean {
-  return elsewhere.has(protocolType(error) ?? '');
-}
-
-const elsewhere = new Set(['NOT_COORDINATOR_FOR_GROUP', 'GROUP_COORDINATOR_NOT_AVAILABLE']);
-
-function passes(error: unknown): boolean {
-  return isElsewhere(error) || protocolType(error) === 'GROUP_LOAD_IN_PROGRESS' || isUnreachable(error);
-}
+/** A broker says that it does not coordinate a group: another broker does, or none does by now. */
+const ELSEWHERE = ['NOT_COORDINATOR_FOR_GROUP', 'GROUP_COORDINATOR_NOT_AVAILABLE'] as const;
 
 function unsettled(groupId: string, state: string): HighwaterError {
   const what = `the group ${groupId} has not settled within ${SETTLE_MS / 1_000} s (${state})`;

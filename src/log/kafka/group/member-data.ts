@@ -19,12 +19,24 @@ export type JoinedMember = Joined['members'][number];
 export type TopicPartitions = Readonly<Record<string, readonly number[]>>;
 
 /**
+ * The machine and process of an instance. Another process on the same machine can check whether it still runs. A publisher that is
+ * killed and started again on the same machine has its feeds back after 1.4 s, and without this after 9.7 s: it waits for the
+ * session timeout (10 s). In another container it waits all the same.
+ */
+const processIdentity = z.object({
+  /**
+   * Identifies the boot of the machine and the container: a pid means the same process in one place only. Null: not
+   * known.
+   */
+  place: z.string().nullable(),
+  pid: z.number(),
+});
+
+/**
  * Data of every member. Anything that a later version adds needs a default: members of both versions are in one group while one
  * version replaces the other.
  */
-export const memberData = z.object({
-  process: z.object({ place: z.string().nullable(), pid: z.number() }).default({ place: null, pid: 0 }),
-});
+export const memberData = z.object({ process: processIdentity.default({ place: null, pid: 0 }) });
 
 export function encodeMetadata(topics: readonly string[], data: object): Buffer {
   return MemberMetadata.encode({ version: VERSION, topics: [...topics], userData: json(data) });
@@ -43,13 +55,16 @@ export function decodeMetadata<Data>(
   return { topics, data: schema.parse(JSON.parse(userData.toString('utf8'))) };
 }
 
-/** Whether a member will never join again: its process ran on this machine and has ended. */
+/** Whether a member will never join again: its process ran on this machine and has ended. False if another has its pid by now. */
 export function isGhost(member: JoinedMember): boolean {
   try {
-    return hasEnded(decodeMetadata(member, memberData).data.process);
-  } catch {
-    // The data of a foreign member, or of a member that has not joined yet, cannot be read.
+    const { place, pid } = decodeMetadata(member, memberData).data.process;
+    if (place === null || place !== ownIdentity().place) return false;
+    process.kill(pid, 0);
     return false;
+  } catch (error) {
+    // The data of a foreign member, or of a member that has not joined yet, cannot be read: that is another error.
+    return (error as NodeJS.ErrnoException).code === 'ESRCH';
   }
 }
 
@@ -71,38 +86,13 @@ function json(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value), 'utf8');
 }
 
-/**
- * The machine and process of an instance. Another process on the same machine can check whether it still runs. A publisher that is
- * killed and started again on the same machine has its feeds back after 1.4 s, and without this after 9.7 s: it waits for the
- * session timeout (10 s). In another container it waits all the same.
- */
-export interface ProcessIdentity {
-  /**
-   * Identifies the boot of the machine and the container: a pid means the same process in one place only. Null: not
-   * known.
-   */
-  readonly place: string | null;
-  readonly pid: number;
-}
-
-export function ownIdentity(): ProcessIdentity {
+export function ownIdentity(): z.infer<typeof processIdentity> {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     return { place: `${hostname()} ${boot} ${readlinkSync('/proc/self/ns/pid')}`, pid: process.pid };
   } catch {
     // Only Linux has these files. Elsewhere two machines may have one name.
     return { place: null, pid: process.pid };
-  }
-}
-
-/** For certain: false of a process elsewhere, and of one whose pid another has by now. */
-export function hasEnded({ place, pid }: ProcessIdentity): boolean {
-  if (place === null || place !== ownIdentity().place) return false;
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH';
   }
 }
 
@@ -116,30 +106,4 @@ export interface MemberPlace {
 export interface Assigned {
   readonly memberId: string;
   readonly memberAssignment: Buffer;
-}
-
-/** How the members of a group share its work. The member's loop carries it and does not look inside. */
-export interface GroupProtocol {
-  /** Members that speak no protocol in common cannot be in one group. */
-  readonly name: string;
-  /** How long the group waits for members to join again, in ms. It does not wait for a member without signs of life. */
-  readonly rebalanceTimeoutMs: number;
-  /** Asked at every join. */
-  introduction(): Buffer;
-  /** Asked of the member that leads the group. */
-  divide(members: readonly JoinedMember[]): Promise<readonly Assigned[]>;
-  /** The group has settled. */
-  placed(place: MemberPlace): void;
-  /** Whether the group is to be deleted when this member was the last. */
-  isPassing(): boolean;
-  /** Left out by members that have no work in hand. */
-  readonly work?: {
-    /**
-     * The place is to be given up. Resolves when the work in hand is done. Heartbeats continue during that time. May be called
-     * again.
-     */
-    finish(): Promise<void>;
-    /** The group goes on without what this member had. */
-    lost(): void;
-  };
 }

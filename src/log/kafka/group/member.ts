@@ -1,17 +1,39 @@
 import type { Kafka } from 'kafkajs';
-import { joinSignals, pause, unlessAborted, unlessLate } from '../../../async/wait';
+import { pause, unlessAborted, unlessLate, untilAny } from '../../../async/wait';
 import type { Logger } from '../../../logging/logger';
-import { protocolType } from '../connection/kafka-failure';
+import { isProtocolError } from '../connection/kafka-failure';
 import { type Coordinator, CoordinatorLink, type Joined } from './coordinator';
-import { type GroupProtocol, isGhost } from './member-data';
+import { type Assigned, isGhost, type JoinedMember, type MemberPlace } from './member-data';
 
+/** The group, and how its members share its work. The member's loop carries that and does not look inside. */
 export interface MemberDeps {
   readonly kafka: Kafka;
   readonly groupId: string;
   /** After this long without a sign of life the others go on without this member, in ms. */
   readonly sessionTimeoutMs: number;
   readonly logger: Logger;
-  readonly protocol: GroupProtocol;
+  /** Members that speak no protocol in common cannot be in one group. */
+  readonly protocol: string;
+  /** How long the group waits for members to join again, in ms. It does not wait for a member without signs of life. */
+  readonly rebalanceTimeoutMs: number;
+  /** Asked at every join. */
+  introduction(): Buffer;
+  /** Asked of the member that leads the group. */
+  divide(members: readonly JoinedMember[]): Promise<readonly Assigned[]>;
+  /** The group has settled. */
+  placed(place: MemberPlace): void;
+  /** Whether the group is to be deleted when this member was the last. */
+  isPassing(): boolean;
+  /** Left out by members that have no work in hand. */
+  readonly work?: {
+    /**
+     * The place is to be given up. Resolves when the work in hand is done. Heartbeats continue during that time. May be called
+     * again.
+     */
+    finish(): Promise<void>;
+    /** The group goes on without what this member had. */
+    lost(): void;
+  };
   /** The place was confirmed by the answer to a question that was asked after `marked`. */
   confirmed(marked: number): void;
   /** The group cannot be reached, and is asked again. @returns whether only a person can fix that */
@@ -60,12 +82,15 @@ interface MemberState {
  * put their work down.
  */
 export function joinGroup(deps: MemberDeps): GroupMember {
-  const { kafka, groupId, sessionTimeoutMs, logger, protocol } = deps;
+  const { kafka, groupId, sessionTimeoutMs, logger, work } = deps;
   /** Three may be lost. */
   const heartbeatMs = Math.min(1_000, sessionTimeoutMs / 8);
   const answerMs = Math.round(sessionTimeoutMs / 3);
   const link = new CoordinatorLink(kafka, groupId);
-  const signs = new SignsOfLife();
+  /** Questions whether the place holds, by number: how many were asked, and which one was answered last. */
+  let [asked, confirmed] = [0, 0];
+  /** Aborted when the next sign of life is not to wait. */
+  let next = new AbortController();
   /** Aborted when signs of life end. */
   const over = new AbortController();
   const state: MemberState = { memberId: '', standing: OUTSIDE, intent: 'stay', failures: 0 };
@@ -86,11 +111,13 @@ export function joinGroup(deps: MemberDeps): GroupMember {
       } catch (error) {
         if (over.signal.aborted) return;
         const { memberId, failures } = state;
-        const type = protocolType(error);
-        const isRegrouping = type !== null && regrouping.has(type);
+        const isForgotten = isProtocolError(error, 'UNKNOWN_MEMBER_ID');
+        // The group goes on, with this member or without: it joins again at once.
+        const isRegrouping =
+          isForgotten || isProtocolError(error, 'REBALANCE_IN_PROGRESS', 'ILLEGAL_GENERATION');
         logger.debug('the member has to join the group again', { groupId, memberId, failures, error });
-        if (type === 'UNKNOWN_MEMBER_ID') state.memberId = '';
-        if (isRegrouping || protocol.work === undefined) vacate();
+        if (isForgotten) state.memberId = '';
+        if (isRegrouping || work === undefined) vacate();
         state.failures++;
         if (!isRegrouping || failures >= 3) await pauseAfter(error);
       }
@@ -109,7 +136,7 @@ export function joinGroup(deps: MemberDeps): GroupMember {
 
   function vacate(): void {
     state.standing = OUTSIDE;
-    protocol.work?.lost();
+    work?.lost();
   }
 
   /** A join waits for all members, and the group cannot know that a process was killed. On its own machine a member can see it. */
@@ -121,7 +148,7 @@ export function joinGroup(deps: MemberDeps): GroupMember {
       logger.debug('a member whose process has ended is taken out of the group', { groupId, memberId });
       await inTime(coordinator.leaveGroup({ groupId, memberId }), answerMs).catch((error: unknown) => {
         // Another member may have taken it out already.
-        if (protocolType(error) !== 'UNKNOWN_MEMBER_ID') throw error;
+        if (!isProtocolError(error, 'UNKNOWN_MEMBER_ID')) throw error;
       });
     }
   }
@@ -130,7 +157,7 @@ export function joinGroup(deps: MemberDeps): GroupMember {
   async function takePlace(coordinator: Coordinator): Promise<number> {
     // The work in hand is finished, and there is nothing more to come.
     if (state.intent === 'leave') await unlessAborted(new Promise<never>(() => undefined), over.signal);
-    const mark = signs.asked;
+    const mark = asked;
     const { generationId, memberId, leaderId, members } = await join(coordinator);
     state.memberId = memberId;
     const isLeader = leaderId === memberId;
@@ -138,25 +165,25 @@ export function joinGroup(deps: MemberDeps): GroupMember {
       groupId,
       generationId,
       memberId,
-      groupAssignment: isLeader ? await inTime(protocol.divide(members), sessionTimeoutMs) : [],
+      groupAssignment: isLeader ? await inTime(deps.divide(members), sessionTimeoutMs) : [],
     });
     // The leader may have died over its division: the coordinator then tells all members to join again.
     const { memberAssignment: assignment } = await inTime(given, 2 * sessionTimeoutMs);
     over.signal.throwIfAborted();
-    if (state.intent !== 'leave') protocol.placed({ memberId, generation: generationId, assignment });
+    if (state.intent !== 'leave') deps.placed({ memberId, generation: generationId, assignment });
     confirm(mark);
     return generationId;
   }
 
   async function join(coordinator: Coordinator): Promise<Joined> {
-    const { name, rebalanceTimeoutMs } = protocol;
+    const { protocol: name, rebalanceTimeoutMs } = deps;
     if (state.intent === 'rejoin') state.intent = 'stay';
     const answer = coordinator.joinGroup({
       groupId,
       memberId: state.memberId,
       sessionTimeout: sessionTimeoutMs,
       rebalanceTimeout: rebalanceTimeoutMs,
-      groupProtocols: [{ name, metadata: protocol.introduction() }],
+      groupProtocols: [{ name, metadata: deps.introduction() }],
     });
     state.standing = { kind: 'joining', answer };
     // Answered when all members have joined or are given up; an empty group first waits for others, as long as its brokers like.
@@ -171,26 +198,23 @@ export function joinGroup(deps: MemberDeps): GroupMember {
 
   async function keepPlace(coordinator: Coordinator, generation: number): Promise<void> {
     for (;;) {
-      const wake = signs.wakeForNext();
+      next = new AbortController();
       // A question that came since the last answer does not wait.
-      if (signs.asked === signs.confirmed) {
-        const either = joinSignals([over.signal, wake]);
-        await pause(heartbeatMs, either.signal);
-        either.leave();
-      }
+      if (asked === confirmed)
+        await untilAny([over.signal, next.signal], (signal) => pause(heartbeatMs, signal));
       over.signal.throwIfAborted();
       if (state.intent === 'rejoin') return finishWork(coordinator, generation);
       try {
         await giveSign(coordinator, generation);
       } catch (error) {
-        if (isRebalancing(error)) await finishWork(coordinator, generation);
+        if (isProtocolError(error, 'REBALANCE_IN_PROGRESS')) await finishWork(coordinator, generation);
         throw error;
       }
     }
   }
 
   async function giveSign(coordinator: Coordinator, groupGenerationId: number): Promise<void> {
-    const mark = signs.asked;
+    const mark = asked;
     const { memberId } = state;
     await inTime(coordinator.heartbeat({ groupId, groupGenerationId, memberId }), answerMs);
     confirm(mark);
@@ -198,28 +222,25 @@ export function joinGroup(deps: MemberDeps): GroupMember {
 
   /** Takes no longer than the session timeout: the other members wait for it. */
   async function finishWork(coordinator: Coordinator, generation: number): Promise<void> {
-    if (protocol.work === undefined) return;
+    if (work === undefined) return;
     const finished = new AbortController();
-    protocol.work.finish().finally(() => finished.abort());
+    work.finish().finally(() => finished.abort());
     const giveUpAt = performance.now() + sessionTimeoutMs;
-    const either = joinSignals([finished.signal, over.signal]);
-    try {
+    await untilAny([finished.signal, over.signal], async (signal) => {
       while (performance.now() < giveUpAt) {
-        await pause(Math.min(heartbeatMs, giveUpAt - performance.now()), either.signal);
+        await pause(Math.min(heartbeatMs, giveUpAt - performance.now()), signal);
         over.signal.throwIfAborted();
         if (finished.signal.aborted) return;
         await giveSign(coordinator, generation).catch((error: unknown) => {
-          if (!isRebalancing(error)) throw error;
+          if (!isProtocolError(error, 'REBALANCE_IN_PROGRESS')) throw error;
         });
       }
-    } finally {
-      either.leave();
-    }
+    });
   }
 
   function confirm(mark: number): void {
     state.failures = 0;
-    signs.confirmed = mark;
+    confirmed = mark;
     deps.confirmed(mark);
   }
 
@@ -230,18 +251,21 @@ export function joinGroup(deps: MemberDeps): GroupMember {
   }
 
   return {
-    ask: () => signs.ask(),
+    ask() {
+      next.abort();
+      return ++asked;
+    },
     rejoin() {
       if (state.intent === 'stay') state.intent = 'rejoin';
-      signs.wake();
+      next.abort();
     },
     coordinator: () => link.coordinator,
     async leave() {
       state.intent = 'leave';
       // Signs of life go on meanwhile.
-      if (protocol.work !== undefined) {
+      if (work !== undefined) {
         const { signal } = new AbortController();
-        await unlessLate(protocol.work.finish(), sessionTimeoutMs, signal, () => null).catch(() => undefined);
+        await unlessLate(work.finish(), sessionTimeoutMs, signal, () => null).catch(() => undefined);
       }
       over.abort();
       await living;
@@ -257,46 +281,14 @@ export function joinGroup(deps: MemberDeps): GroupMember {
         if (memberId === '') return;
         const coordinator = await unlessAborted(link.connect(), bounded);
         await unlessAborted(coordinator.leaveGroup({ groupId, memberId }), bounded);
-        if (protocol.isPassing()) await unlessAborted(coordinator.deleteGroups([groupId]), bounded);
+        if (deps.isPassing()) await unlessAborted(coordinator.deleteGroups([groupId]), bounded);
       } catch (error) {
         // Others remain, or the group may not be deleted, or no broker answers: the session then ends by itself.
         logger.debug('the group was not left in order', { groupId, memberId, error });
       } finally {
-        protocol.work?.lost();
+        work?.lost();
         link.drop();
       }
     },
   };
 }
-
-/** The questions whether the place holds, by number: how many were asked, and which one was answered last. */
-class SignsOfLife {
-  asked = 0;
-  confirmed = 0;
-  private next = new AbortController();
-
-  /** @returns the number of the question */
-  ask(): number {
-    this.asked++;
-    this.wake();
-    return this.asked;
-  }
-
-  /** The next sign of life does not wait. */
-  wake(): void {
-    this.next.abort();
-  }
-
-  /** @returns aborted when the next sign of life is not to wait */
-  wakeForNext(): AbortSignal {
-    this.next = new AbortController();
-    return this.next.signal;
-  }
-}
-
-function isRebalancing(error: unknown): boolean {
-  return protocolType(error) === 'REBALANCE_IN_PROGRESS';
-}
-
-/** The group goes on, with this member or without: it joins again at once. */
-const regrouping = new Set(['REBALANCE_IN_PROGRESS', 'ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID']);

@@ -1,11 +1,11 @@
 import { EventEmitter, once } from 'node:events';
 import type { Kafka } from 'kafkajs';
-import { joinSignals } from '../../../async/wait';
+import { untilAny } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import type { Grant, JoinOptions, Membership } from '../../membership';
 import { joinGroup } from './member';
-import { encodeMetadata, type JoinedMember, ownIdentity } from './member-data';
+import { encodeMetadata, type JoinedMember, type MemberPlace, ownIdentity } from './member-data';
 import {
   decodeFeeds,
   decodeInstance,
@@ -20,10 +20,7 @@ import { Contact, type Joining, joinFailure } from './refusals';
 export const SESSION_TIMEOUT_MS = 10_000;
 
 /** The assignment of an instance. It holds until the next one. */
-interface OwnersAssignment extends SharedFeeds {
-  readonly memberId: string;
-  readonly generation: number;
-}
+type OwnersAssignment = SharedFeeds & Omit<MemberPlace, 'assignment'>;
 
 export interface GroupDeps extends Joining {
   readonly kafka: Kafka;
@@ -55,7 +52,8 @@ export function groupMembership(
   /** `said`: the group has answered; `error`: it cannot be asked. Callers wait for either. */
   const news = new EventEmitter().setMaxListeners(0).on('error', () => undefined);
   const contact = new Contact();
-  const declined = new DeclinedFeeds();
+  /** Feed that could not be taken over here lately → until when it is declined, own clock. */
+  const declined = new Map<string, number>();
   let place: OwnersAssignment | null = null;
   /** The last question that the group has answered, by its mark. */
   let answered = 0;
@@ -67,14 +65,12 @@ export function groupMembership(
     sessionTimeoutMs,
     logger,
     // Nothing waits for work that an instance is in the middle of: the fence of the log ends it.
-    protocol: {
-      name: OWNERS_PROTOCOL,
-      rebalanceTimeoutMs: sessionTimeoutMs,
-      introduction: () => encodeMetadata(feeds.map(topicOf), introduction()),
-      divide: async (members) => divideFeeds(members.map(readMember), topicOf),
-      placed: ({ assignment, ...next }) => placed({ ...next, ...decodeFeeds(assignment) }),
-      isPassing: () => isGuest,
-    },
+    protocol: OWNERS_PROTOCOL,
+    rebalanceTimeoutMs: sessionTimeoutMs,
+    introduction: () => encodeMetadata(feeds.map(topicOf), introduction()),
+    divide: async (members) => divideFeeds(members.map(readMember), topicOf),
+    placed: ({ assignment, ...next }) => placed({ ...next, ...decodeFeeds(assignment) }),
+    isPassing: () => isGuest,
     confirmed(mark) {
       answered = mark;
       isReached();
@@ -89,9 +85,14 @@ export function groupMembership(
       isGuest,
       feeds,
       process: ownIdentity(),
-      declined: declined.now(),
+      declined: declinedNow(),
       claims: { memberId, feeds: Object.fromEntries(own.map((feed) => [feed, generation])) },
     };
+  }
+
+  function declinedNow(): string[] {
+    const now = performance.now();
+    return [...declined].filter(([, until]) => until > now).map(([feed]) => feed);
   }
 
   /** A member that cannot be understood gets nothing, and does not keep the others from their feeds. */
@@ -146,16 +147,13 @@ export function groupMembership(
       revoked: over.signal,
       async confirm(signal) {
         if (over.signal.aborted) return false;
-        const either = joinSignals([signal, over.signal]);
-        try {
-          const mark = member.ask();
-          while (answered < mark) await nextWord(either.signal);
-        } catch (error) {
+        const mark = member.ask();
+        await untilAny([signal, over.signal], async (either) => {
+          while (answered < mark) await nextWord(either);
+        }).catch((error: unknown) => {
           signal.throwIfAborted();
           if (!over.signal.aborted) throw error;
-        } finally {
-          either.leave();
-        }
+        });
         return !over.signal.aborted;
       },
     };
@@ -190,18 +188,17 @@ export function groupMembership(
       if (isOver) throw closed();
       if (!feeds.includes(feed)) throw new RangeError(`the instance has not joined for ${feed}`);
       // An instance that stays waits until it is its turn.
-      const inTime = joinSignals(isGuest ? [signal, AbortSignal.timeout(GUEST_MS)] : [signal]);
-      try {
-        return await granted(feed, inTime.signal);
-      } catch (error) {
+      if (!isGuest) return granted(feed, signal);
+      const late = AbortSignal.timeout(GUEST_MS);
+      return untilAny([signal, late], (either) => granted(feed, either)).catch((error: unknown) => {
         signal.throwIfAborted();
-        throw inTime.signal.aborted ? unsettled(groupId, feed) : error;
-      } finally {
-        inTime.leave();
-      }
+        throw late.aborted ? unsettled(groupId, feed) : error;
+      });
     },
     decline(feed) {
-      if (!isGuest && declined.add(feed)) member.rejoin();
+      if (isGuest || declinedNow().includes(feed)) return;
+      declined.set(feed, performance.now() + DECLINED_MS);
+      member.rejoin();
     },
     async leave() {
       if (isOver) return;
@@ -211,24 +208,6 @@ export function groupMembership(
       news.emit('error', closed());
     },
   };
-}
-
-/** Feeds that could not be taken over here lately. */
-class DeclinedFeeds {
-  /** Feed → until when, own clock. */
-  private readonly until = new Map<string, number>();
-
-  /** @returns false: it was declined already */
-  add(feed: string): boolean {
-    if (this.now().includes(feed)) return false;
-    this.until.set(feed, performance.now() + DECLINED_MS);
-    return true;
-  }
-
-  now(): string[] {
-    const now = performance.now();
-    return [...this.until].filter(([, until]) => until > now).map(([feed]) => feed);
-  }
 }
 
 /** Which instance has what, for people. */

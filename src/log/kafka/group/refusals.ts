@@ -1,4 +1,4 @@
-import { HighwaterError } from '../../../errors';
+import { type ErrorCode, HighwaterError } from '../../../errors';
 import type { CommandTarget } from '../connection/admin-commands';
 import { kafkaFailure, protocolType } from '../connection/kafka-failure';
 
@@ -36,32 +36,23 @@ export function joinFailure(
   remedies = ofOwners(groupId),
 ): { readonly failure: unknown; readonly refusal: HighwaterError | null } {
   const doing = `joining the group ${groupId}`;
-  const refusal = refusalOf(error, doing, sessionTimeoutMs, remedies);
-  const asked = { operation: 'READ', topics: [], groupId, cluster: target } as const;
-  return { failure: refusal ?? kafkaFailure(error, doing, asked), refusal };
-}
-
-function refusalOf(
-  error: unknown,
-  doing: string,
-  sessionTimeoutMs: number,
-  remedies: Remedies,
-): HighwaterError | null {
+  const refused = (code: ErrorCode, what: string, remedy: string) => {
+    const failure = new HighwaterError(code, `${doing}: ${what}`, { cause: error, remedy });
+    return { failure, refusal: failure };
+  };
   switch (protocolType(error)) {
     case 'INVALID_SESSION_TIMEOUT': {
-      const what = `${doing}: the brokers do not allow a session timeout of ${sessionTimeoutMs / 1000} s`;
-      return new HighwaterError('CONFIG_INVALID', what, { cause: error, remedy: remedies.sessionTimeout });
+      const what = `the brokers do not allow a session timeout of ${sessionTimeoutMs / 1000} s`;
+      return refused('CONFIG_INVALID', what, remedies.sessionTimeout);
     }
-    case 'INCONSISTENT_GROUP_PROTOCOL': {
-      const what = `${doing}: its members do not speak the protocol of highwater`;
-      return new HighwaterError('LOG_FAILED', what, { cause: error, remedy: remedies.foreign });
+    case 'INCONSISTENT_GROUP_PROTOCOL':
+      return refused('LOG_FAILED', 'its members do not speak the protocol of highwater', remedies.foreign);
+    case 'GROUP_MAX_SIZE_REACHED':
+      return refused('LOG_FAILED', 'the brokers allow no more members (group.max.size)', remedies.crowded);
+    default: {
+      const asked = { operation: 'READ', topics: [], groupId, cluster: target } as const;
+      return { failure: kafkaFailure(error, doing, asked), refusal: null };
     }
-    case 'GROUP_MAX_SIZE_REACHED': {
-      const what = `${doing}: the brokers allow no more members (group.max.size)`;
-      return new HighwaterError('LOG_FAILED', what, { cause: error, remedy: remedies.crowded });
-    }
-    default:
-      return null;
   }
 }
 

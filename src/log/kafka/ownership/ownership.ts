@@ -1,4 +1,4 @@
-import { CompressionTypes, type Kafka } from 'kafkajs';
+import { CompressionTypes } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import { type BatchPosition, FENCE_KEY, positionHeaders } from '../../commit-log';
 import { readingCluster } from '../connection/cluster';
@@ -15,14 +15,6 @@ import { committedRecords } from '../reader/restore';
 import type { CommitMark, FeedLog } from './hanging-transactions/committed-through';
 import { connectToWholeLog } from './hanging-transactions/hanging-transactions';
 
-/** One ownership of a feed, as the brokers see it. */
-export interface OwnershipDeps extends FeedLog {
-  readonly kafka: Kafka;
-  readonly ownerEpoch: string;
-  readonly maxRecordBytes: number;
-  readonly compression: CompressionTypes;
-}
-
 /**
  * Becomes the only producer of the feed, ends the hanging transactions of its predecessors, and writes a fence to each partition. This
  * order must not change: a fence proves nothing if another producer can still write behind it, and its marker would decide on
@@ -34,7 +26,7 @@ export interface OwnershipDeps extends FeedLog {
  * @throws HighwaterError LOG_TOPIC_LOST if a topic was made anew or lost records; KAFKA_*, LOG_FAILED; what kafkajs throws
  */
 export async function takeOver(
-  deps: OwnershipDeps,
+  deps: FeedLog,
   topics: readonly string[],
   written: WrittenOffsets,
   acknowledged: CommitMark | null = null,
@@ -72,16 +64,14 @@ export async function takeOver(
  * @throws HighwaterError LOG_FENCED when another ownership has written there since
  */
 export async function isCommitted(
-  deps: OwnershipDeps,
+  deps: FeedLog,
   position: BatchPosition,
   from: bigint,
   through: bigint | null,
 ): Promise<boolean> {
   const { cluster, ownerEpoch, signal } = deps;
-  const {
-    feed,
-    sourceOffset: { name: topic },
-  } = deps.topics;
+  const { feed, sourceOffset } = deps.topics;
+  const topic = sourceOffset.name;
   const wanted = JSON.stringify(positionHeaders(position));
   const once = { cluster, doing: `reading ${topic}`, forMs: 0, signal };
   const records = await persistently(async () => {
@@ -111,11 +101,9 @@ export async function isCommitted(
  * @param to offset of the record that is about to be committed
  * @throws HighwaterError LOG_FENCED; what kafkajs throws
  */
-export async function assertAlone(deps: OwnershipDeps, from: bigint, to: bigint): Promise<void> {
-  const {
-    feed,
-    sourceOffset: { name: topic },
-  } = deps.topics;
+export async function assertAlone(deps: FeedLog, from: bigint, to: bigint): Promise<void> {
+  const { feed, sourceOffset } = deps.topics;
+  const topic = sourceOffset.name;
   // Nearly always only one marker lies in between.
   if (to <= from + 1n) return;
   for await (const batch of batchesBetween(deps.cluster, { topic, partition: 0 }, from, to)) {

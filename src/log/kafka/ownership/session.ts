@@ -2,7 +2,8 @@ import { retrying } from '../../../async/retrying';
 import { unlessLate } from '../../../async/wait';
 import { type ErrorCode, HighwaterError } from '../../../errors';
 import type { BatchPosition, FeedSession, TopicEnd, TransactionBatch } from '../../commit-log';
-import { recordsOf } from '../../gathered';
+import { assertOwn, recordsOf } from '../../gathered';
+import type { Grant } from '../../membership';
 import { assertReaches } from '../../topics';
 import { isForbidden, isRefusedProducer, kafkaFailure, passesByItself } from '../connection/kafka-failure';
 import { PartitionedRecords, type PartitionSends } from '../producer/partitioned-records';
@@ -15,24 +16,26 @@ import {
 import { type WrittenOffsets, writeTransaction } from '../producer/transaction';
 import { topicIds } from '../protocol/newer-requests';
 import { readThrough } from '../reader/restore';
-import { type CommitMark, markOf } from './hanging-transactions/committed-through';
-import { assertAlone, isCommitted, type OwnershipDeps, takeOver } from './ownership';
+import { type CommitMark, type FeedLog, markOf } from './hanging-transactions/committed-through';
+import { assertAlone, isCommitted, takeOver } from './ownership';
 
-export interface SessionDeps extends OwnershipDeps {
+export interface SessionDeps extends FeedLog {
   /** The names of the compacted topics. */
   readonly compacted: readonly string[];
-  readonly limits: SessionLimits;
-  /** Asks the other instances; left out if there are none. @throws the signal's reason */
-  isStillOwned?(signal: AbortSignal): Promise<boolean>;
+  readonly limits: LogLimits;
+  /** Undefined: there are no other instances. */
+  readonly grant: Grant | undefined;
   /** The session holds nothing any more. */
   released(session: FeedSession): void;
 }
 
-export interface SessionLimits {
+export interface LogLimits {
   /** How long the brokers are asked for the outcome of a commit, in ms. */
   readonly outcomeMs: number;
   /** How long a restore may go without progress, in ms. */
   readonly stallMs: number;
+  /** How long a process waits for a feed while the group cannot be reached, in ms. */
+  readonly groupMs: number;
 }
 
 /** How long an acquisition waits for the answer of the other instances, in ms. */
@@ -203,7 +206,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
         isCompacted: true,
         signal,
         stallMs: limits.stallMs,
-        ...(after !== undefined && { from: after.offsets }),
+        from: after?.offsets,
       });
     },
     endOf(topic) {
@@ -213,14 +216,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     },
     async commit(batch) {
       if (over !== null) throw over;
-      if (batch.feed !== feed) throw new RangeError(`a batch of ${batch.feed} in a session of ${feed}`);
+      assertOwn(batch, feed, ownerEpoch);
       const { position } = batch;
-      if (position.ownerEpoch !== ownerEpoch) {
-        throw new HighwaterError(
-          'LOG_FENCED',
-          `the batch of ${feed} was made under the ownership ${position.ownerEpoch}, which has ended`,
-        );
-      }
       // Everything is encoded before the transaction begins.
       const gathered = gatheredOf(batch);
       underWay++;
@@ -252,18 +249,16 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   return session;
 }
 
-/** @throws HighwaterError LOG_FENCED when the feed is another instance's by now; what `isStillOwned` throws */
-async function assertStillOwned({ topics, signal, isStillOwned }: SessionDeps, forMs: number): Promise<void> {
-  if (isStillOwned === undefined) return;
+/** @throws HighwaterError LOG_FENCED when the feed is another instance's by now; what `Grant.confirm` throws */
+async function assertStillOwned({ topics, signal, grant }: SessionDeps, forMs: number): Promise<void> {
+  if (grant === undefined) return;
   const waiting = new AbortController();
   const late = () => {
     waiting.abort();
-    return new HighwaterError(
-      'KAFKA_UNREACHABLE',
-      `the other instances did not answer within ${Math.round(forMs / 1_000)} s`,
-    );
+    const what = `the other instances did not answer within ${Math.round(forMs / 1_000)} s`;
+    return new HighwaterError('KAFKA_UNREACHABLE', what);
   };
-  const isMine = await unlessLate(isStillOwned(waiting.signal), Math.max(0, forMs), signal, late);
+  const isMine = await unlessLate(grant.confirm(waiting.signal), Math.max(0, forMs), signal, late);
   if (!isMine) throw new HighwaterError('LOG_FENCED', `another instance has taken over feed ${topics.feed}`);
 }
 

@@ -15,12 +15,6 @@ export interface Appended extends PartitionRecords {
   readonly baseOffset: bigint;
 }
 
-export interface Produced {
-  readonly appended: readonly Appended[];
-  /** Time for which a quota of the broker delays the next write, in ms. */
-  readonly heldBackMs: number;
-}
-
 /** Sequence numbers, by which brokers recognise a record that a producer sends again. They have no gap within a partition. */
 export class SequenceNumbers {
   /** By `topic partition`. */
@@ -55,6 +49,7 @@ const REPLICAS_MS = 30_000;
 
 /**
  * One request to one leader.
+ * @returns `heldBackMs`: time for which a quota of the broker delays the next write, in ms
  * @throws errors of kafkajs if one partition was refused; the other partitions may have accepted their records
  * @throws HighwaterError LOG_FAILED for an answer that does not belong to this request
  */
@@ -65,7 +60,7 @@ export async function produceTo(
   identity: ProducerIdentity,
   sequences: SequenceNumbers,
   compression: CompressionTypes,
-): Promise<Produced> {
+): Promise<{ readonly appended: readonly Appended[]; readonly heldBackMs: number }> {
   const broker = await cluster.findBroker({ nodeId });
   const { topics, clientSideThrottleTime: heldBackMs = 0 } = await produceEncoded(broker, {
     ...identity,
@@ -90,15 +85,10 @@ export async function produceTo(
   return { appended, heldBackMs };
 }
 
-interface Answer extends TopicPartition {
-  readonly errorCode: number;
-  readonly baseOffset?: string | undefined;
-}
-
 /** @throws HighwaterError LOG_FAILED unless the answer is that this partition took the messages, once */
 function baseOffsetOf(
   { topic, partition, records }: PartitionRecords,
-  answers: readonly Answer[],
+  answers: readonly (TopicPartition & { readonly errorCode: number; readonly baseOffset?: string })[],
   isComplete: boolean,
 ): bigint {
   const taken = answers.find((one) => one.topic === topic && one.partition === partition);

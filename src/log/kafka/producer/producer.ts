@@ -3,7 +3,13 @@ import { retrying } from '../../../async/retrying';
 import { joinSignals, pause } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import { type Broker, byTopic, type Cluster, type ProducerIdentity } from '../connection/cluster';
-import { isForbidden, mayPass, noteBrokers, protocolType } from '../connection/kafka-failure';
+import {
+  isForbidden,
+  isProtocolError,
+  mayPass,
+  noteBrokers,
+  protocolType,
+} from '../connection/kafka-failure';
 import { transactionStart } from '../protocol/newer-requests';
 import { type Appended, byLeader, type PartitionRecords, produceTo, SequenceNumbers } from './produce';
 
@@ -51,13 +57,6 @@ export interface TransactionalProducer {
   disconnect(): Promise<void>;
 }
 
-interface ProducerLimits {
-  /** Errors that may pass are tried again for this long. */
-  readonly patienceMs?: number;
-  /** How long a transaction may be open. */
-  readonly timeoutMs?: number | undefined;
-}
-
 /**
  * A producer under a transactional id. Its beginning (InitProducerId) ends the open transaction of an earlier producer of that id,
  * which the brokers refuse from now on.
@@ -66,6 +65,7 @@ interface ProducerLimits {
  * add the partition, write), and with several brokers it repeats records under new sequence numbers. `docs/decisions/0015`.
  * @param cluster belongs to the producer from now on
  * @param topics that it is going to write to: they exist. None, when it writes nothing
+ * @param limits `patienceMs`: errors that may pass are tried again for this long. `timeoutMs`: how long a transaction may be open
  * @throws what kafkajs throws; the signal's reason
  */
 export async function connectProducer(
@@ -73,8 +73,9 @@ export async function connectProducer(
   transactionalId: string,
   topics: readonly string[],
   signal: AbortSignal,
-  { patienceMs = PATIENCE_MS, timeoutMs = transactionTimeout }: ProducerLimits = {},
+  limits: { readonly patienceMs?: number; readonly timeoutMs?: number | undefined } = {},
 ): Promise<TransactionalProducer> {
+  const { patienceMs = PATIENCE_MS, timeoutMs = transactionTimeout } = limits;
   const closing = new AbortController();
   const ending = joinSignals([signal, closing.signal]);
   const coordinator = new TransactionCoordinator(cluster, transactionalId);
@@ -92,8 +93,7 @@ export async function connectProducer(
       longestPauseMs: LONGEST_PAUSE_MS,
       async recover(error) {
         // Nothing has moved where the brokers are only busy with the last transaction.
-        if (protocolType(error) !== 'CONCURRENT_TRANSACTIONS')
-          await cluster.refreshMetadata().catch(() => undefined);
+        if (!isBusyWithLast(error)) await cluster.refreshMetadata().catch(() => undefined);
       },
     });
   }
@@ -106,7 +106,10 @@ export async function connectProducer(
       await cluster.connect();
       // Without topics kafkajs asks for all topics of the cluster, and fails if one of them has no leader.
       if (topics.length > 0) await retried(() => cluster.addMultipleTargetTopics(topics));
-      return await retried(() => coordinator.init(timeoutMs), isOfCoordinator);
+      return await retried(
+        () => coordinator.init(timeoutMs),
+        (error) => isNotCoordinator(error) || isBusyWithLast(error),
+      );
     } catch (error) {
       ending.leave();
       cluster.disconnect().catch(() => undefined);
@@ -201,17 +204,12 @@ function named(places: readonly TopicPartition[], error: unknown): never {
 
 /** Whether a partition could not be added to a transaction. If one is refused, the others are not attempted. */
 function isOfPartition(error: unknown): boolean {
-  return ofPartition.has(protocolType(error) ?? '');
-}
-
-const ofPartition = new Set([
-  'OPERATION_NOT_ATTEMPTED',
-  'UNKNOWN_TOPIC_OR_PARTITION',
-  'TOPIC_AUTHORIZATION_FAILED',
-]);
-
-function isOfCoordinator(error: unknown): boolean {
-  return isNotCoordinator(error) || protocolType(error) === 'CONCURRENT_TRANSACTIONS';
+  return isProtocolError(
+    error,
+    'OPERATION_NOT_ATTEMPTED',
+    'UNKNOWN_TOPIC_OR_PARTITION',
+    'TOPIC_AUTHORIZATION_FAILED',
+  );
 }
 
 /**
@@ -273,13 +271,17 @@ export class TransactionCoordinator {
   }
 }
 
-/** Another broker is to be asked. Only what does no harm twice: one of these answers also stands for an append that came too late. */
-export function isNotCoordinator(error: unknown): boolean {
-  return notCoordinator.has(protocolType(error) ?? '');
+/** The brokers still end the last transaction of the producer. */
+function isBusyWithLast(error: unknown): boolean {
+  return isProtocolError(error, 'CONCURRENT_TRANSACTIONS');
 }
 
-const notCoordinator = new Set([
-  'NOT_COORDINATOR_FOR_GROUP',
-  'GROUP_COORDINATOR_NOT_AVAILABLE',
-  'GROUP_LOAD_IN_PROGRESS',
-]);
+/** Another broker is to be asked. Only what does no harm twice: one of these answers also stands for an append that came too late. */
+function isNotCoordinator(error: unknown): boolean {
+  return isProtocolError(
+    error,
+    'NOT_COORDINATOR_FOR_GROUP',
+    'GROUP_COORDINATOR_NOT_AVAILABLE',
+    'GROUP_LOAD_IN_PROGRESS',
+  );
+}

@@ -35,7 +35,10 @@ export async function writeTransaction(
     }
     await ready();
   } catch (error) {
-    void abandon(producer);
+    // An open transaction holds up readers until its timeout, or until its id is used again, which may be never. The abort is refused
+    // if another producer of the id has ended it already.
+    const ended = producer.abort().catch(() => undefined);
+    ended.then(() => drop(producer));
     throw error;
   }
   try {
@@ -58,22 +61,13 @@ function* rounds(partitions: readonly PartitionSends[]): Generator<PartitionReco
   }
 }
 
-/** An open transaction holds up readers until its timeout, or until its id is used again, which may be never. */
-async function abandon(producer: TransactionalProducer): Promise<void> {
-  // Refused where another producer of the id has ended it already.
-  await producer.abort().catch(() => undefined);
-  drop(producer);
-}
-
 /** @throws HighwaterError LOG_TOPIC_LOST: offsets of one log only grow */
 function note({ topic, partition, records, baseOffset }: Appended, written: WrittenOffsets): void {
   const offsets = written.get(topic);
   const before = offsets?.get(partition);
   if (before !== undefined && baseOffset <= before) {
-    throw new HighwaterError(
-      'LOG_TOPIC_LOST',
-      `Partition ${partition} of topic ${topic} stands at offset ${baseOffset}, although this publisher wrote there up to offset ${before}: the topic was created again, or the brokers lost records.`,
-    );
+    const what = `Partition ${partition} of topic ${topic} stands at offset ${baseOffset}, although this publisher wrote there up to offset ${before}: the topic was created again, or the brokers lost records.`;
+    throw new HighwaterError('LOG_TOPIC_LOST', what);
   }
   offsets?.set(partition, baseOffset + BigInt(records.count) - 1n);
 }

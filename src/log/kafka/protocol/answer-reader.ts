@@ -135,11 +135,15 @@ export function askFlexible<T>(
 }
 
 /** @throws what kafkajs throws */
-export async function sendFlexible<T>(broker: Broker, call: ApiCall<T>): Promise<T> {
+export function sendFlexible<T>(broker: Broker, call: ApiCall<T>): Promise<T> {
+  return connectingAgain(broker, () => broker.connectionPool.send(call));
+}
+
+/** As kafkajs does: the next caller that asks for this broker connects again if its connection has closed. */
+export async function connectingAgain<T>(broker: Broker, send: () => Promise<T>): Promise<T> {
   try {
-    return await broker.connectionPool.send(call);
+    return await send();
   } catch (error) {
-    // As kafkajs does: the next caller that asks for this broker connects again.
     if ((error as Error).name === 'KafkaJSConnectionClosedError') await broker.disconnect();
     throw error;
   }

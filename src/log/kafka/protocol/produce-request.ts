@@ -1,11 +1,36 @@
 import { CompressionTypes } from 'kafkajs';
-import type { ApiCall, Broker, BrokerConnection, ProduceAnswer, ProduceRequest } from '../connection/cluster';
+import type {
+  ApiCall,
+  Broker,
+  BrokerConnection,
+  OfTopic,
+  ProduceAnswer,
+  ProducerIdentity,
+} from '../connection/cluster';
 import { compress } from '../connection/compression';
 import { produceRequests } from '../connection/kafkajs-internals';
+import { connectingAgain } from './answer-reader';
 import { type Checksum, crc32c } from './crc32c';
+import { BEHIND_CHECKSUM, FORMAT, HEADER_BYTES, TRANSACTIONAL, UNCOUNTED_BYTES } from './record-batch';
 import type { EncodedRecords } from './record-format';
 
 const PRODUCE = 0;
+
+export interface ProduceRequest extends ProducerIdentity {
+  /** -1: all replicas that are in sync. */
+  readonly acks: -1;
+  /** How long to wait for these replicas, in ms. */
+  readonly timeout: number;
+  readonly compression: CompressionTypes;
+  readonly topicData: readonly OfTopic<PartitionBatch>[];
+}
+
+interface PartitionBatch {
+  readonly partition: number;
+  /** Number of the first record, counted without gaps from 0 for each producer and partition. */
+  readonly firstSequence: number;
+  readonly records: EncodedRecords;
+}
 
 /**
  * The second of the two connections that kafkajs has to each broker. kafkajs uses it for Fetch, and a producer fetches nothing.
@@ -20,31 +45,23 @@ const OWN_CONNECTION = 1;
  * keeps the queue of requests, and reads the answer.
  * @throws what kafkajs throws
  */
-export async function produceEncoded(
-  broker: Broker,
-  request: ProduceRequest<EncodedRecords>,
-): Promise<ProduceAnswer> {
+export async function produceEncoded(broker: Broker, request: ProduceRequest): Promise<ProduceAnswer> {
   const call = broker.lookupRequest(PRODUCE, produceRequests())(request);
-  try {
+  return connectingAgain(broker, async () => {
     const connection = await broker.connectionPool.getConnection(OWN_CONNECTION);
-    if (connection.sasl && !connection.isAuthenticated())
-      return await sendByKafkajs(connection, call, request);
-    return await sendFramed(connection, call, request);
-  } catch (error) {
-    // As kafkajs does: the next caller for this broker opens a new connection.
-    if ((error as Error).name === 'KafkaJSConnectionClosedError') await broker.disconnect();
-    throw error;
-  }
+    const needsLogin = connection.sasl && !connection.isAuthenticated();
+    return needsLogin ? sendByKafkajs(connection, call, request) : sendFramed(connection, call, request);
+  });
 }
 
 /** For the first request of a connection that needs a login, and the first after a login has expired: kafkajs logs in. */
 function sendByKafkajs(
   connection: BrokerConnection,
   { request: theirs, response }: ApiCall,
-  request: ProduceRequest<EncodedRecords>,
+  request: ProduceRequest,
 ): Promise<ProduceAnswer> {
   const encode = async () => {
-    const buffer = await encodeProduce(request);
+    const buffer = Buffer.concat(await encodePieces(request));
     // The members that kafkajs reads of its own encoder.
     return { buffer, buf: buffer };
   };
@@ -55,7 +72,7 @@ function sendByKafkajs(
 async function sendFramed(
   connection: BrokerConnection,
   { request: { apiKey, apiName, apiVersion }, response }: ApiCall,
-  request: ProduceRequest<EncodedRecords>,
+  request: ProduceRequest,
 ): Promise<ProduceAnswer> {
   const { clientId, requestQueue } = connection;
   const correlationId = connection.nextCorrelationId();
@@ -89,28 +106,14 @@ export interface RequestHeader {
   readonly clientId: string;
 }
 
-/** The header of a batch (format v2). */
-const BATCH_BYTES = 61;
-/** The part of the header that the length of the batch does not count: the length and the offset. */
-const UNCOUNTED_BYTES = 12;
-/** The checksum covers everything behind it. */
-const BEHIND_CHECKSUM = 21;
-
-/** The body of a Produce request, which is the same in versions 3 to 8; with a header, the whole message. */
-export async function encodeProduce(
-  request: ProduceRequest<EncodedRecords>,
-  header: RequestHeader | null = null,
-): Promise<Buffer> {
-  return Buffer.concat(await encodePieces(request, header));
-}
-
 /**
- * The same in consecutive pieces, which saves one copy of the records. No piece is the memory in which records were encoded. That
- * memory is used again, and a connection that was given up may still hold the pieces.
+ * The body of a Produce request, which is the same in versions 3 to 8; with a header, the whole message. In consecutive pieces, which
+ * saves one copy of the records. No piece is the memory in which records were encoded. That memory is used again, and a connection
+ * that was given up may still hold the pieces.
  */
 export async function encodePieces(
-  request: ProduceRequest<EncodedRecords>,
-  header: RequestHeader | null,
+  request: ProduceRequest,
+  header: RequestHeader | null = null,
 ): Promise<Buffer[]> {
   const { transactionalId, acks, timeout, compression, topicData } = request;
   const topics = await Promise.all(
@@ -133,7 +136,7 @@ export async function encodePieces(
   let size = frameBytes + 2 + Buffer.byteLength(transactionalId) + 2 + 4 + 4;
   for (const { topic, partitions } of topics) {
     size += 2 + Buffer.byteLength(topic) + 4;
-    size += partitions.length * (4 + 4 + BATCH_BYTES);
+    size += partitions.length * (4 + 4 + HEADER_BYTES);
     for (const { bytes } of partitions) recordsSize += bytes.length;
   }
 
@@ -151,7 +154,7 @@ export async function encodePieces(
     at = target.writeInt32BE(partitions.length, at);
     for (const each of partitions) {
       at = target.writeInt32BE(each.partition, at);
-      at = target.writeInt32BE(BATCH_BYTES + each.bytes.length, at);
+      at = target.writeInt32BE(HEADER_BYTES + each.bytes.length, at);
       at = writeBatchHeader(target, at, request, each, checksum);
       pieces.push(target.subarray(taken, at), each.bytes);
       taken = at;
@@ -172,27 +175,20 @@ function writeHeader(
   return writeText(target, at, clientId);
 }
 
-const MAGIC = 2;
-const TRANSACTIONAL = 16;
-
 /** https://kafka.apache.org/documentation/#recordbatch */
 function writeBatchHeader(
   target: Buffer,
   start: number,
-  { compression, producerId, producerEpoch }: ProduceRequest<EncodedRecords>,
-  {
-    firstSequence,
-    records,
-    bytes,
-  }: { readonly firstSequence: number; readonly records: EncodedRecords; readonly bytes: Buffer },
+  { compression, producerId, producerEpoch }: ProduceRequest,
+  { firstSequence, records, bytes }: PartitionBatch & { readonly bytes: Buffer },
   checksum: Checksum,
 ): number {
   const { count, firstTimestamp, maxTimestamp } = records;
-  const end = start + BATCH_BYTES;
+  const end = start + HEADER_BYTES;
   let at = target.writeBigInt64BE(0n, start); // the offset is the broker's to give
-  at = target.writeInt32BE(BATCH_BYTES + bytes.length - UNCOUNTED_BYTES, at);
+  at = target.writeInt32BE(HEADER_BYTES + bytes.length - UNCOUNTED_BYTES, at);
   at = target.writeInt32BE(0, at); // and so is the epoch of the leader
-  at = target.writeInt8(MAGIC, at);
+  at = target.writeInt8(FORMAT, at);
   const checksumAt = at;
   at = target.writeInt16BE(compression | TRANSACTIONAL, checksumAt + 4);
   at = target.writeInt32BE(count - 1, at);

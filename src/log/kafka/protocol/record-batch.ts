@@ -23,25 +23,28 @@ export interface RecordBatch {
 }
 
 /** Bytes of a batch before its records. */
-const HEADER_BYTES = 61;
+export const HEADER_BYTES = 61;
 /** Header bytes that the length of the batch does not count: the length itself, and the offset. */
-const UNCOUNTED_BYTES = 12;
-/** Where its fields begin. The checksum is over all that comes behind it. */
+export const UNCOUNTED_BYTES = 12;
+/** Where the part begins that the checksum is over. */
+export const BEHIND_CHECKSUM = 21;
+/** Where its fields begin. */
 const at = {
   baseOffset: 0,
   length: 8,
   format: 16,
   checksum: 17,
-  attributes: 21,
+  attributes: BEHIND_CHECKSUM,
   lastOffsetDelta: 23,
   firstTimestamp: 27,
   maxTimestamp: 35,
   producerId: 43,
   count: 57,
 } as const;
-const FORMAT = 2;
+export const FORMAT = 2;
 /** Bits of the attributes. */
-const [CODEC, APPEND_TIME, TRANSACTIONAL, CONTROL] = [7, 8, 16, 32] as const;
+export const TRANSACTIONAL = 16;
+const [CODEC, APPEND_TIME, CONTROL] = [7, 8, 32] as const;
 
 /**
  * The batches of an answer up to a batch that is cut off (brokers fill an answer to the byte) or cannot be read. A reader that goes on
@@ -93,7 +96,7 @@ function wholeBatches(
 /** kafkajs does not check the sum, and nothing else detects damage to an uncompressed value. */
 function assertUndamaged(batch: Buffer, checksum: Checksum, place: string): void {
   const told = batch.readUInt32BE(at.checksum);
-  const found = checksum(batch.subarray(at.attributes));
+  const found = checksum(batch.subarray(BEHIND_CHECKSUM));
   if (told === found) return;
   const what = `the batch of ${place} at offset ${batch.readBigInt64BE(at.baseOffset)} is damaged: its checksum is ${hex(found)}, and ought to be ${hex(told)}`;
   throw new HighwaterError('LOG_UNREADABLE', what);
@@ -149,14 +152,11 @@ export function* recordsOf(topic: string, partition: number, batch: RecordBatch)
 }
 
 function otherFormat(batch: string, format: number | undefined): HighwaterError {
-  return new HighwaterError(
-    'LOG_UNREADABLE',
-    `${batch} has format ${format}; only format ${FORMAT} is read, which Kafka has used since 0.11`,
-    {
-      remedy:
-        'Publish to topics of your own (HIGHWATER_TOPIC_PREFIX), or let retention remove such old records.',
-    },
-  );
+  const what = `${batch} has format ${format}; only format ${FORMAT} is read, which Kafka has used since 0.11`;
+  return new HighwaterError('LOG_UNREADABLE', what, {
+    remedy:
+      'Publish to topics of your own (HIGHWATER_TOPIC_PREFIX), or let retention remove such old records.',
+  });
 }
 
 /** A record of a batch. Its offset and time are relative to the batch. */

@@ -1,6 +1,8 @@
 import type { TopicPartition } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
-import type { Cluster } from '../connection/cluster';
+import type { CommandTarget } from '../connection/admin-commands';
+import { type Cluster, knownLeader } from '../connection/cluster';
+import { forbidden, isForbidden } from '../connection/kafka-failure';
 import { type FetchAnswer, type FetchedPartition, fetchBatches } from '../protocol/fetch';
 import type { RecordBatch } from '../protocol/record-batch';
 import { leaderOf } from './leaderless';
@@ -25,7 +27,7 @@ const [BYTES_PER_PARTITION, BYTES_PER_ANSWER] = [1_048_576, 8 * 1_048_576];
 export const [READ_UNCOMMITTED, READ_COMMITTED] = [0, 1] as const;
 
 /**
- * One answer of a broker, by `<topic> <partition>`. Takes as long as a quota of the broker holds the answer back.
+ * One answer of a broker, in the order of the positions; undefined: not in the answer. Takes as long as a quota of the broker holds the answer back.
  * @throws errors of kafkajs; HighwaterError LOG_UNREADABLE; LOG_FAILED when a quota holds everything back for a minute
  */
 export async function fetchPartitions(
@@ -33,7 +35,7 @@ export async function fetchPartitions(
   nodeId: string,
   positions: readonly FetchPosition[],
   { isolationLevel, maxWaitMs, maxBytes = BYTES_PER_PARTITION }: Wanted,
-): Promise<Map<string, FetchedPartition>> {
+): Promise<readonly (FetchedPartition | undefined)[]> {
   const broker = await cluster.findBroker({ nodeId });
   // Brokers serve partitions in the order of the request and may leave out the last ones.
   const first = turns++ % positions.length;
@@ -61,7 +63,7 @@ export async function fetchPartitions(
   for (const { topicName, partitions } of responses) {
     for (const fetched of partitions) found.set(`${topicName} ${fetched.partition}`, fetched);
   }
-  return found;
+  return positions.map(({ topic, partition }) => found.get(`${topic} ${partition}`));
 }
 
 /**
@@ -95,6 +97,44 @@ interface Wanted {
 }
 
 let turns = 0;
+
+/**
+ * Whether topics may be read, asked one by one: of several at once, brokers do not say which they refuse.
+ * @param cluster that knows them
+ * @throws HighwaterError KAFKA_FORBIDDEN that names every topic; other errors of kafkajs as they are
+ */
+export async function assertReadable(
+  cluster: Cluster,
+  topics: readonly string[],
+  doing: string,
+  target: CommandTarget,
+): Promise<void> {
+  const refused = await Promise.all(topics.map((topic) => refusal(cluster, topic)));
+  const names = topics.filter((_, i) => refused[i] !== null);
+  if (names.length === 0) return;
+  const cause = refused.find((one) => one !== null);
+  throw forbidden(doing, { operation: 'READ', resource: 'topic', names }, target, cause);
+}
+
+/** The error of the brokers that refuse it; null if they allow it. */
+async function refusal(cluster: Cluster, topic: string): Promise<unknown> {
+  const nodeId = knownLeader(cluster, { topic, partition: 0 });
+  // A leader that is missing says nothing of permissions, nor does an offset that is there no more.
+  if (nodeId === undefined) return null;
+  const broker = await cluster.findBroker({ nodeId });
+  try {
+    await fetchBatches(broker, {
+      isolationLevel: READ_COMMITTED,
+      maxWaitTime: 0,
+      minBytes: 0,
+      maxBytes: 1,
+      topics: [{ topic, partitions: [{ partition: 0, fetchOffset: '0', maxBytes: 1 }] }],
+    });
+    return null;
+  } catch (error) {
+    return isForbidden(error) ? error : null;
+  }
+}
 
 /** Brokers send the first batch whole, however large, so its length must be damaged. A reader that stepped over it would lose records. */
 export function notWhole(
@@ -151,8 +191,7 @@ export async function* batchesBetween(
     const place = { topic, partition, next };
     const maxWaitMs = emptySince === null ? 0 : MAX_WAIT_MS;
     const wanted = { isolationLevel: READ_UNCOMMITTED, maxWaitMs };
-    const answers = await fetchPartitions(cluster, leaderOf(cluster, place), [place], wanted);
-    const answer = answers.get(`${topic} ${partition}`);
+    const [answer] = await fetchPartitions(cluster, leaderOf(cluster, place), [place], wanted);
     if (answer !== undefined && answer.batches.length > 0) {
       const { batches } = answer;
       for (const batch of batches) if (batch.baseOffset < to && batch.lastOffset >= from) yield batch;

@@ -21,7 +21,7 @@ export interface PartitionPosition extends FetchPosition {
   /** Reading ends here; null: never. */
   end: bigint | null;
   /** Whether compaction takes records from the topic. Left out: not known yet; the broker is asked when it matters. */
-  isCompacted?: boolean;
+  isCompacted?: boolean | undefined;
   /** In the last round nothing came, although something was there for readers, or the partition was leaderless. */
   isHeldBack?: boolean;
   /** `next` is where the partition began when it was found, and no round has read it since. */
@@ -94,13 +94,12 @@ async function fetchFrom(
   const fetched = await fetchPartitions(cluster, nodeId, positions, wanted);
   const records: Iterable<LogRecord>[] = [];
   const moved = new Map<PartitionPosition, bigint>();
-  for (const position of positions) {
-    const { topic, partition, next } = position;
-    let answer = fetched.get(`${topic} ${partition}`);
+  for (const [i, position] of positions.entries()) {
+    const { next } = position;
+    let answer = fetched[i];
     if (answer !== undefined && isBehind(answer, next) && positions.length > 1) {
       // A full answer may leave it out, but not if it is the only partition that was asked for.
-      const alone = await fetchPartitions(cluster, nodeId, [position], wanted);
-      answer = alone.get(`${topic} ${partition}`);
+      [answer] = await fetchPartitions(cluster, nodeId, [position], wanted);
     }
     if (answer === undefined) continue;
     records.push(committedRecordsOf(answer, position, next));
@@ -132,11 +131,11 @@ async function behindGap(
   answer: FetchedPartition,
   maxWaitMs: number,
 ): Promise<bigint> {
-  const { topic, partition, next, end } = position;
+  const { topic, next, end } = position;
   if (answer.recordBytes > 0) throw notWhole(position, answer);
   const wanted = { isolationLevel: READ_UNCOMMITTED, maxWaitMs, maxBytes: 1 };
-  const any = await fetchPartitions(cluster, nodeId, [position], wanted);
-  const first = any.get(`${topic} ${partition}`)?.batches[0];
+  const [any] = await fetchPartitions(cluster, nodeId, [position], wanted);
+  const first = any?.batches[0];
   if (first === undefined) {
     // Later records lead over the gap. Without any, a reader that has an end would never come to it.
     if (end === null) return next;

@@ -107,17 +107,6 @@ export function read(
   }
 }
 
-/** As `ConsumerLog.follow`. */
-export async function* follow(
-  topic: string,
-  exact: NonNullable<TopicReading['exact']>,
-  signal: AbortSignal,
-  deps: ReadDeps,
-): AsyncGenerator<LogRecord> {
-  deps.closing.throwIfAborted();
-  yield* read([topic], { fromBeginning: false, follow: true, signal, exact }, deps);
-}
-
 /**
  * Merges the records of several partitions by their time. The records of one partition keep their order even if their times differ.
  */

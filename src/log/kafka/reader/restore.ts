@@ -19,9 +19,9 @@ export interface RestoreOptions {
   /** By partition: the offset of the last record to be read, such as the fence. Compaction may have removed this record. */
   readonly through: ReadonlyMap<number, bigint>;
   /** By partition: the offset to begin at; default: the beginning. */
-  readonly from?: readonly number[];
+  readonly from?: readonly number[] | undefined;
   /** As `PartitionPosition.isCompacted`. */
-  readonly isCompacted?: boolean;
+  readonly isCompacted?: boolean | undefined;
   readonly signal: AbortSignal;
   /** Restoring is given up after this long without any progress, in ms. */
   readonly stallMs: number;
@@ -48,7 +48,7 @@ export async function* readThrough(
     if (next < position.next)
       throw new HighwaterError('LOG_TOPIC_LOST', `Topic ${topic} has no records before ${position.next}.`);
     const isUnread = from === undefined;
-    return { ...position, next, end, isUnread, ...(isCompacted !== undefined && { isCompacted }) };
+    return { ...position, next, end, isUnread, isCompacted };
   });
   const rounds = (stop: AbortSignal) => roundsToEnd(positions, { ...reading, signal: stop }, stallMs);
   for await (const { value: records } of oneAhead(rounds, signal)) {
@@ -79,10 +79,8 @@ function stalled(positions: readonly PartitionPosition[], stallMs: number): High
   const where = positions
     .filter((position) => !isAtEnd(position))
     .map(({ topic, partition, next, end }) => `${topic}/${partition} stands at offset ${next} of ${end}`);
-  return new HighwaterError(
-    'LOG_RESTORE_STALLED',
-    `Nothing could be read for ${stallMs / 1000} s although there is more: ${where.join('; ')}. A transaction of another program is open there.`,
-  );
+  const what = `Nothing could be read for ${stallMs / 1000} s although there is more: ${where.join('; ')}. A transaction of another program is open there.`;
+  return new HighwaterError('LOG_RESTORE_STALLED', what);
 }
 
 const READ_MS = 20_000;
@@ -149,8 +147,8 @@ export async function* load(
     if (ends === null) return;
     const through = new Map(ends.map(({ partition, next }) => [partition, next - 1n]));
     const { asked } = readingTopics([topic], target);
-    const known = isCompacted ? { isCompacted } : {};
-    yield* readThrough(cluster, topic, { through, signal, stallMs: PATIENCE_MS, asked, ...known });
+    const options = { through, signal, stallMs: PATIENCE_MS, asked, isCompacted: isCompacted || undefined };
+    yield* readThrough(cluster, topic, options);
   } finally {
     cluster.disconnect().catch(() => undefined);
   }

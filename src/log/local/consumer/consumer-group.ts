@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { pause, sharedController } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
@@ -7,16 +8,8 @@ import { makeDataFolder } from '../file/data-folder';
 import { type FolderLock, lockFolder } from '../file/folder-lock';
 import type { StoredRecord } from '../file/reader-connection';
 import { attempt } from '../file/sqlite';
-import { assertKept, assertNext } from '../position';
-import { committedSince, logRecord, type ReadDeps } from '../read';
+import { assertKept, assertNext, committedSince, logRecord, type ReadDeps } from '../read';
 import { groupFile, openGroupOffsets } from './group-offsets';
-
-export interface LocalGroupDeps {
-  readonly reading: ReadDeps;
-  readonly logger: Logger;
-  /** Made when it is missing. */
-  readonly folder: string;
-}
 
 /** Time from one check of a waiting member for the end of its predecessor to the next. */
 const TURN_MS = 500;
@@ -25,10 +18,13 @@ const BATCH = 500;
 /**
  * On the embedded log one member of a group has all partitions, and the others wait until it ends, however it does: the
  * operating system tells. Each group has a file of its own, so that no consumer ever keeps the publisher waiting.
+ * @param folder of these files, made when it is missing
  */
 export function joinLocalGroup(
   { groupId, topics, work }: GroupOptions,
-  { reading, logger, folder }: LocalGroupDeps,
+  reading: ReadDeps,
+  folder: string,
+  logger: Logger,
 ): GroupMember {
   const leaving = sharedController();
   const over = live();
@@ -47,11 +43,7 @@ export function joinLocalGroup(
     if (lock === null) return;
     try {
       const offsets = openGroupOffsets(file);
-      try {
-        await workAll(offsets);
-      } finally {
-        offsets.close();
-      }
+      await workAll(offsets).finally(offsets.close);
     } finally {
       lock.release();
     }
@@ -107,7 +99,8 @@ export function joinLocalGroup(
             workers.push(work(given).catch(() => undefined));
           }
         }
-        if (begun.size > 0 && topics.every((topic) => begun.has(`${topic} 0`))) await aborted(leaving.signal);
+        if (begun.size > 0 && topics.every((topic) => begun.has(`${topic} 0`)))
+          await once(leaving.signal, 'abort');
         else await committedSince(version, reading, leaving.signal);
       }
     }
@@ -155,9 +148,4 @@ export function joinLocalGroup(
       await over.catch(() => undefined);
     },
   };
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -1,26 +1,25 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { SchemaRegistry } from '../../../avro/registry/registry';
+import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import type { LogRecord } from '../../commit-log';
 import type { ConsumerLog, EndsAt, GroupMember } from '../../consumer-log';
+import { groupPositions } from '../backup';
+import { makeDataFolder } from '../file/data-folder';
+import { lockFolder } from '../file/folder-lock';
 import type { ReaderConnection } from '../file/reader-connection';
-import { openLocalLog } from '../local-log';
+import { attempt, closedAfter } from '../file/sqlite';
+import { type LocalLogOptions, openLocalLog } from '../local-log';
 import { logFile, openLocalReader } from '../local-reader';
-import { assertKept } from '../position';
-import { read } from '../read';
+import { assertKept, read } from '../read';
 import { joinLocalGroup } from './consumer-group';
-import { localGroups } from './groups';
+import { groupFile, openGroupOffsets } from './group-offsets';
 
-export interface LocalConsumerLogOptions {
-  /** Folder of `highwater.db`. It need not be there yet. */
-  readonly dataDir: string;
-  readonly logger: Logger;
-  readonly busyTimeoutMs?: number;
-}
-
-/** The embedded log for its consumers. Only `append` writes to the publisher's file. */
-export function openLocalConsumerLog(options: LocalConsumerLogOptions): {
+/** The embedded log for its consumers. Only `append` writes to the publisher's file. The folder need not be there yet. */
+export function openLocalConsumerLog(
+  options: Pick<LocalLogOptions, 'dataDir' | 'busyTimeoutMs'> & { readonly logger: Logger },
+): {
   readonly consumerLog: ConsumerLog;
   readonly registry: SchemaRegistry;
 } {
@@ -67,10 +66,33 @@ export function openLocalConsumerLog(options: LocalConsumerLogOptions): {
         },
       );
     },
-    ...localGroups(folder, assertOpen),
+    async groups(prefix) {
+      assertOpen();
+      const stored = groupPositions(folder, prefix);
+      return [...new Set(stored.map(([group]) => group))].map((groupId) => {
+        const own = stored.filter(([group]) => group === groupId);
+        const places = own.map(([, topic, partition, next, note]) => ({ topic, partition, next, note }));
+        // Trying the lock would hold it for a moment, and a member that starts then would wait.
+        return { groupId, members: null, places };
+      });
+    },
+    async moveGroup(groupId, places) {
+      assertOpen();
+      const file = groupFile(folder, groupId);
+      attempt(file, () => makeDataFolder(folder));
+      const lock = lockFolder(`${file}.lock`);
+      if (lock === null) throw new HighwaterError('GROUP_IN_USE', `a process reads for the group ${groupId}`);
+      try {
+        closedAfter(openGroupOffsets(file), (offsets) => {
+          for (const { topic, partition, next } of places) offsets.commit(topic, partition, next);
+        });
+      } finally {
+        lock.release();
+      }
+    },
     joinGroup(group) {
       assertOpen();
-      const member = joinLocalGroup(group, { reading, logger, folder });
+      const member = joinLocalGroup(group, reading, folder, logger);
       members.add(member);
       member.over.catch(() => undefined).then(() => members.delete(member));
       return member;

@@ -1,6 +1,15 @@
 import { renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { attempt, type Connection, connect, pragma, prepare } from '../file/sqlite';
+import {
+  attempt,
+  type Connection,
+  cell,
+  closedAfter,
+  closedOnFailure,
+  connect,
+  pragma,
+  prepare,
+} from '../file/sqlite';
 
 /** How far a group of consumers has come, in a file of its own that anyone may open. */
 export interface GroupOffsets {
@@ -11,8 +20,6 @@ export interface GroupOffsets {
   close(): void;
 }
 
-const BUSY_MS = 5_000;
-
 /** The file of a group in the folder of the groups. */
 export const groupFile = (folder: string, groupId: string): string =>
   path.join(folder, `${encodeURIComponent(groupId)}.db`);
@@ -20,17 +27,7 @@ export const groupFile = (folder: string, groupId: string): string =>
 /** Makes the file when it is missing. Only for the holder of the group. @throws HighwaterError LOG_* */
 export function openGroupOffsets(file: string): GroupOffsets {
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) make(file);
-  return opened(file, (db) => groupOffsets(db, file));
-}
-
-function opened<T>(file: string, use: (db: Connection) => T): T {
-  const db = connect(file, BUSY_MS);
-  try {
-    return attempt(file, () => use(db));
-  } catch (error) {
-    db.close();
-    throw error;
-  }
+  return closedOnFailure(connect(file), (db) => attempt(file, () => groupOffsets(db, file)));
 }
 
 /** The file gets its name when it is whole: a process may be killed at any time, and a backup may read it at any time. */
@@ -39,10 +36,7 @@ function make(file: string): void {
   attempt(partial, () => {
     for (const left of [partial, `${partial}-journal`, `${partial}-wal`]) rmSync(left, { force: true });
   });
-  opened(partial, (db) => {
-    db.exec(TABLE);
-    db.close();
-  });
+  attempt(partial, () => closedAfter(connect(partial), (db) => db.exec(TABLE)));
   attempt(file, () => renameSync(partial, file));
 }
 
@@ -73,10 +67,7 @@ function groupOffsets(db: Connection, file: string): GroupOffsets {
   /** The notes as they are stored; unknown until the first commit. */
   const notes = new Map<string, string>();
   return {
-    committed(topic, partition) {
-      const [row] = attempt(file, () => committed.all(topic, partition)) as [number][];
-      return row?.[0] ?? null;
-    },
+    committed: (topic, partition) => attempt(file, () => cell<number>(committed, topic, partition)),
     commit(topic, partition, next, note = '') {
       attempt(file, () => {
         commit.run([topic, partition, next]);

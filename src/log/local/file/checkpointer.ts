@@ -1,16 +1,5 @@
 import { startThread, type Thread } from './thread';
 
-/**
- * Copies the write-ahead log (WAL) into the file, in another thread, because 64 MB take 400 ms and the process may not block for so
- * long.
- */
-export interface Checkpointer {
-  /** To be called after each commit. */
-  committed(records: number): void;
-  /** Waits until no checkpoint is under way; no other begins. */
-  stop(): void;
-}
-
 /** A record changes up to three pages, so this many leave 5 to 60 MB in the WAL. Each checkpoint writes a page once for all of them. */
 const RECORDS = 5_000;
 
@@ -34,10 +23,12 @@ function perform() {
 }`;
 
 /**
+ * Copies the write-ahead log (WAL) into the file, in another thread, because 64 MB take 400 ms and the process may not block for so
+ * long.
  * @param finish makes another checkpoint while nothing is committed. The WAL restarts only after a checkpoint without later commits,
  * which no other thread can rule out.
  */
-export function checkpointer(file: string, finish: () => void): Checkpointer {
+export function checkpointer(file: string, finish: () => void) {
   let thread: Thread | null = null;
   let isOver = false;
   let waiting = 0;
@@ -51,7 +42,8 @@ export function checkpointer(file: string, finish: () => void): Checkpointer {
   }
 
   return {
-    committed(records) {
+    /** To be called after each commit. */
+    committed(records: number): void {
       waiting += records;
       if (isOver || waiting < RECORDS || thread?.isBusy()) return;
       waiting = 0;
@@ -59,7 +51,8 @@ export function checkpointer(file: string, finish: () => void): Checkpointer {
       thread ??= startThread(file, SCRIPT, null, answered, over);
       thread.post(null, false);
     },
-    stop() {
+    /** Waits until no checkpoint is under way; no other begins. */
+    stop(): void {
       over();
       thread?.stop();
     },

@@ -3,22 +3,9 @@ import { HighwaterError } from '../../../errors';
 import type { Places } from './same-file';
 import { startThread, type Thread } from './thread';
 
-/** Commits large transactions in another thread: five pages take up to 300 ms, and nothing may block for so long. */
-export interface CommitThread {
-  /** False once the thread has ended by itself. */
-  isAlive(): boolean;
-  /**
-   * One transaction of the thread's own connection. Never two at a time, and never while this process writes by another connection.
-   * @throws HighwaterError LOG_FENCED, LOG_OUTCOME_UNKNOWN; SqliteError
-   */
-  commit(transaction: ThreadTransaction): Promise<Outcome>;
-  /** Copies the rest of the write-ahead log into the file. Under the same condition. */
-  checkpoint(): Promise<void>;
-  /** No commit may be under way. */
-  stop(): void;
-}
+export type CommitThread = ReturnType<typeof startCommitThread>;
 
-export interface ThreadTransaction {
+interface ThreadTransaction {
   readonly feed: string;
   readonly ownerEpoch: string;
   /** A step is the number of a statement, and its parameters. The next slice is asked for while the thread still writes one. */
@@ -28,7 +15,7 @@ export interface ThreadTransaction {
 }
 
 /** Nothing was written unless it is `committed`. */
-export type Outcome = 'committed' | 'fenced' | 'gone';
+type Outcome = 'committed' | 'fenced' | 'gone';
 
 /** Undefined and null: the thread has ended, or is about to. */
 type Answer = string | Failure | null | undefined;
@@ -113,7 +100,7 @@ function perform([task, given]) {
 }`;
 
 /**
- * Starts the thread.
+ * Starts a thread that commits large transactions: five pages take up to 300 ms, and nothing may block for so long.
  * @param setUp SQL that prepares the connection
  * @param statements which the steps name by their place
  */
@@ -122,7 +109,7 @@ export function startCommitThread(
   timeout: number,
   setUp: string,
   statements: readonly string[],
-): CommitThread {
+) {
   /** For each task that the thread has not answered, in order. */
   const waiting: ((answer: Answer) => void)[] = [];
   let isOver = false;
@@ -174,8 +161,13 @@ export function startCommitThread(
   }
 
   return {
-    isAlive: () => !isOver,
-    async commit({ feed, ownerEpoch, slices, places }) {
+    /** False once the thread has ended by itself. */
+    isAlive: (): boolean => !isOver,
+    /**
+     * One transaction of the thread's own connection. Never two at a time, and never while this process writes by another connection.
+     * @throws HighwaterError LOG_FENCED, LOG_OUTCOME_UNKNOWN; SqliteError
+     */
+    async commit({ feed, ownerEpoch, slices, places }: ThreadTransaction): Promise<Outcome> {
       const answers: Promise<string>[] = [];
       let count = 0;
       try {
@@ -199,8 +191,10 @@ export function startCommitThread(
         await Promise.allSettled(answers);
       }
     },
-    checkpoint: async () => void (await ask('checkpoint')),
-    stop() {
+    /** Copies the rest of the write-ahead log into the file. Under the same condition. */
+    checkpoint: async (): Promise<void> => void (await ask('checkpoint')),
+    /** No commit may be under way. */
+    stop(): void {
       if (!isOver) thread.post(['close'], false);
       thread.stop();
     },

@@ -64,10 +64,8 @@ PRAGMA journal_size_limit = 134217728;
  */
 export function prepareFile(db: Connection, file: string): void {
   if (isBackup(db)) {
-    throw new HighwaterError(
-      'LOG_UNRESTORED',
-      `${file} is a backup that was put in place without \`highwater restore\``,
-    );
+    const what = `${file} is a backup that was put in place without \`highwater restore\``;
+    throw new HighwaterError('LOG_UNRESTORED', what);
   }
   if (pragma(db, 'journal_mode') !== 'wal') pragma(db, 'journal_mode = WAL');
   db.exec(CONNECTION);
@@ -93,10 +91,8 @@ export function hasTable(db: Connection, name: string): boolean {
 export function hasTables(db: Connection, file: string): boolean {
   const version = Number(pragma(db, 'user_version'));
   if (version > FORMAT_VERSION) {
-    throw new HighwaterError(
-      'LOG_NEWER',
-      `${file} has format ${version}; this program knows formats up to ${FORMAT_VERSION}`,
-    );
+    const what = `${file} has format ${version}; this program knows formats up to ${FORMAT_VERSION}`;
+    throw new HighwaterError('LOG_NEWER', what);
   }
   // Every statement asks for the types of its columns. The library ends the process if one of them is not UTF-8.
   for (const [sql] of prepare(

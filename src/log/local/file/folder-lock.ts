@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { HighwaterError } from '../../../errors';
-import { attempt, type Connection, connect, isBusy } from './sqlite';
+import { attempt, closedAfter, closedOnFailure, connect, isBusy } from './sqlite';
 
 /** The hold of this process on a data folder. */
 export interface FolderLock {
@@ -19,27 +19,15 @@ export interface FolderLock {
  * @returns null when another process, or another log of this one, holds the folder
  */
 export function lockFolder(file: string): FolderLock | null {
-  let db: Connection | null = null;
   assertEmpty(file);
   try {
-    const opened = connect(file, 0);
-    db = opened;
-    attempt(file, () => opened.exec('BEGIN IMMEDIATE'));
+    const db = connect(file, 0);
+    closedOnFailure(db, () => attempt(file, () => db.exec('BEGIN IMMEDIATE')));
+    return { release: () => closedAfter(db, () => db.inTransaction && db.exec('ROLLBACK')) };
   } catch (error) {
-    db?.close();
     if (isBusy(error)) return null;
     throw error;
   }
-  const held = db;
-  return {
-    release() {
-      try {
-        if (held.inTransaction) held.exec('ROLLBACK');
-      } finally {
-        held.close();
-      }
-    },
-  };
 }
 
 /** @throws HighwaterError LOG_CORRUPT when something was written to a lock file; a missing one is fine */

@@ -7,6 +7,9 @@ import { type Gap, gapsQuery } from './gaps';
 import {
   attempt,
   type Connection,
+  cell,
+  closedAfter,
+  closedOnFailure,
   connectReadOnly,
   Damaged,
   jsonOf,
@@ -70,19 +73,20 @@ export interface FolderOwner {
   readonly feeds: readonly string[];
 }
 
+/** One look into a log. @returns null as `openReaderConnection` @throws HighwaterError LOG_* */
+export function lookInto<T>(file: string, look: (reader: ReaderConnection) => T): T | null {
+  const reader = openReaderConnection(file);
+  return reader && closedAfter(reader, look);
+}
+
 /** Null if there is no file, or if no publisher has prepared it yet. @throws HighwaterError LOG_* */
-export function openReaderConnection(file: string, busyTimeoutMs: number): ReaderConnection | null {
+export function openReaderConnection(file: string, busyTimeoutMs?: number): ReaderConnection | null {
   return attempt(file, () => {
     if (statSync(file, { throwIfNoEntry: false }) === undefined) return null;
     const db = connectReadOnly(file, busyTimeoutMs);
-    try {
-      if (hasTables(db, file)) return readerConnection(db, file);
-    } catch (error) {
-      db.close();
-      throw error;
-    }
-    db.close();
-    return null;
+    const reader = closedOnFailure(db, () => (hasTables(db, file) ? readerConnection(db, file) : null));
+    if (reader === null) db.close();
+    return reader;
   });
 }
 
@@ -113,21 +117,15 @@ function readerConnection(db: Connection, file: string): ReaderConnection {
 
   return {
     snapshot: (work) => attempt(file, () => transact(db, 'DEFERRED', work)),
-    dataVersion: named(() => (dataVersion.all() as [number][])[0]![0]),
+    dataVersion: named(() => cell<number>(dataVersion)!),
     topic: named((name) => {
       const [row] = topic.all(name) as [number, Buffer][];
       if (row === undefined) return null;
       return { name, partitions: row[0], cleanup: textOf(row[1]) as TopicSpec['cleanup'] };
     }),
     topicNames: named(() => (topicNames.all() as [Buffer][]).map(([name]) => textOf(name))),
-    firstOffset: named((name, partition) => {
-      const [row] = firstOffset.all(name, partition) as [number | null][];
-      return row?.[0] ?? 0;
-    }),
-    offsetSince: named((name, partition, sinceMs) => {
-      const [row] = offsetSince.all(name, partition, sinceMs) as [number | null][];
-      return row?.[0] ?? null;
-    }),
+    firstOffset: named((name, partition) => cell<number>(firstOffset, name, partition) ?? 0),
+    offsetSince: named((name, partition, sinceMs) => cell<number>(offsetSince, name, partition, sinceMs)),
     endOffset: named(endOffset),
     gaps: named(gapsQuery(db)),
     records: named((name, partition, fromOffset, limit) => {
@@ -168,10 +166,7 @@ function readerConnection(db: Connection, file: string): ReaderConnection {
 /** @returns asks for the offset after a partition's last one */
 export function endOffsetQuery(db: Connection): (topic: string, partition: number) => number {
   const last = prepare(db, 'SELECT max(offset) FROM records WHERE topic = ? AND partition = ?');
-  return (topic, partition) => {
-    const [row] = last.all(topic, partition) as [number | null][];
-    return (row?.[0] ?? -1) + 1;
-  };
+  return (topic, partition) => (cell<number>(last, topic, partition) ?? -1) + 1;
 }
 
 /** @returns asks for all versions of all subjects */

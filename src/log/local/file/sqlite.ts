@@ -12,15 +12,40 @@ import { type ErrorCode, HighwaterError } from '../../../errors';
 export type Connection = Database.Database;
 export type Statement = Database.Statement;
 
+/** A write waits this long for another process's transaction on the file; it blocks this process. */
+export const BUSY_TIMEOUT_MS = 5_000;
+
 /** Opens for writing, creating the file. @throws HighwaterError LOG_* */
-export function connect(file: string, busyTimeoutMs: number): Connection {
+export function connect(file: string, busyTimeoutMs = BUSY_TIMEOUT_MS): Connection {
   return open(file, file, busyTimeoutMs);
 }
 
 /** Opens an existing file for reading only. @throws HighwaterError LOG_* */
-export function connectReadOnly(file: string, busyTimeoutMs: number): Connection {
+export function connectReadOnly(file: string, busyTimeoutMs = BUSY_TIMEOUT_MS): Connection {
   // A URI, because that is the only way that the library takes SQLite's open modes. It keeps a reader from making the file.
   return open(file, readOnly(file), busyTimeoutMs);
+}
+
+/** Closes what `work` was done with. */
+export function closedAfter<Opened extends { close(): unknown }, T>(
+  opened: Opened,
+  work: (opened: Opened) => T,
+): T {
+  try {
+    return work(opened);
+  } finally {
+    opened.close();
+  }
+}
+
+/** Closes the connection if `work` fails. */
+export function closedOnFailure<T>(db: Connection, work: (db: Connection) => T): T {
+  try {
+    return work(db);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }
 
 function readOnly(file: string): string {
@@ -36,12 +61,11 @@ function readOnly(file: string): string {
 export async function inBackground(
   file: string,
   sql: string,
-  busyTimeoutMs: number,
   signal: AbortSignal,
   rows?: string,
 ): Promise<unknown[][]> {
   refuseEmptied(file);
-  const db = new BackgroundDatabase(readOnly(file), { timeout: busyTimeoutMs });
+  const db = new BackgroundDatabase(readOnly(file), { timeout: BUSY_TIMEOUT_MS });
   const work = async (): Promise<unknown[][]> => {
     try {
       await db.exec(sql);
@@ -96,11 +120,15 @@ export function jsonOf<T>(bytes: Buffer): T {
 /** The file holds data that nobody wrote to it. `attempt` names it. */
 export class Damaged extends Error {}
 
+/** The first column of the first row; null if there is no row. */
+export function cell<T>(statement: Statement, ...parameters: readonly unknown[]): T | null {
+  const [row] = statement.all(...parameters) as [T | null][];
+  return row?.[0] ?? null;
+}
+
 /** The first column of the first row. */
 export function pragma(db: Connection, source: string): unknown {
-  return prepare(db, `PRAGMA ${source}`)
-    .all()
-    .map((row) => (row as unknown[])[0])[0];
+  return cell(prepare(db, `PRAGMA ${source}`));
 }
 
 /** Runs `work` in one transaction: committed when it returns, rolled back when it or the commit throws. */

@@ -1,19 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 
-/** A thread with a connection of its own to the file. It does one task after the other. */
-export interface Thread {
-  /** Whether a task is under way or waits. */
-  isBusy(): boolean;
-  /**
-   * @param task cloned
-   * @param isAwaited whether the process lives on for the answer
-   * @throws Error if it cannot be cloned
-   */
-  post(task: unknown, isAwaited: boolean): void;
-  /** Stands still until all tasks are done, and ends the thread. */
-  stop(): void;
-}
+export type Thread = ReturnType<typeof startThread>;
 
 /** The process does not wait longer for a task that is under way. */
 const STOP_MS = 10_000;
@@ -42,6 +30,7 @@ parentPort.on('message', (task) => {
 });`;
 
 /**
+ * Starts a thread with a connection of its own to the file. It does one task after the other.
  * @param script defines `perform(task)`, whose result is the answer; `given` is in its scope
  * @param answered called after each task
  * @param ended called once if the thread ends by itself
@@ -52,7 +41,7 @@ export function startThread(
   given: unknown,
   answered: (answer: unknown) => void,
   ended: () => void,
-): Thread {
+) {
   /** Tasks that are not done. */
   const busy = new Int32Array(new SharedArrayBuffer(4));
   const uri = `${pathToFileURL(file).href}?mode=rw`;
@@ -93,8 +82,14 @@ export function startThread(
   }
 
   return {
-    isBusy: () => Atomics.load(busy, 0) > 0,
-    post(task, isAwaited) {
+    /** Whether a task is under way or waits. */
+    isBusy: (): boolean => Atomics.load(busy, 0) > 0,
+    /**
+     * @param task cloned
+     * @param isAwaited whether the process lives on for the answer
+     * @throws Error if it cannot be cloned
+     */
+    post(task: unknown, isAwaited: boolean): void {
       Atomics.add(busy, 0, 1);
       try {
         worker.postMessage(task);
@@ -106,7 +101,8 @@ export function startThread(
       awaited++;
       worker.ref();
     },
-    stop() {
+    /** Stands still until all tasks are done, and ends the thread. */
+    stop(): void {
       idle();
       worker.removeAllListeners('exit');
       forget();

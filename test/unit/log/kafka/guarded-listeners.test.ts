@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import type { ISocketFactoryArgs } from 'kafkajs';
-import { guardedListeners } from '../../../../src/log/kafka/connection/guards/guarded-listeners';
+import { guardedListeners } from '../../../../src/log/kafka/connection/guards/sockets';
 
 let server: Server;
 let client: Socket | undefined;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { CompressionTypes } from 'kafkajs';
 import type { ProducerRecord } from '../../../../src/log/commit-log';
-import { encodePieces, encodeProduce } from '../../../../src/log/kafka/protocol/produce-request';
+import { encodePieces } from '../../../../src/log/kafka/protocol/produce-request';
 import { type EncodedRecords, RecordsEncoder } from '../../../../src/log/kafka/protocol/record-format';
 import { anyCharacter } from '../../../support/any-character';
 import { registerCodecs } from '../../../support/kafkajs-codecs';
@@ -78,6 +78,10 @@ const asked = {
   producerEpoch: 2,
   compression: CompressionTypes.None,
 };
+
+async function encodeProduce(...given: Parameters<typeof encodePieces>): Promise<Buffer> {
+  return Buffer.concat(await encodePieces(...given));
+}
 
 function ours(records: EncodedRecords, compression = CompressionTypes.None): Promise<Buffer> {
   const partitions = [{ partition: 1, firstSequence: 3, records }];
@@ -158,7 +162,7 @@ it.each(['None', 'LZ4'] as const)(
       compression: CompressionTypes[codec],
       topicData: [{ topic: 'ipos', partitions }],
     };
-    const pieces = await encodePieces(request, null);
+    const pieces = await encodePieces(request);
     const before = Buffer.concat(pieces);
     expect(before.equals(await encodeProduce(request))).toBe(true);
     send.release();

@@ -1,29 +1,24 @@
 import fc from 'fast-check';
 import { CompressionTypes, KafkaJSConnectionError, KafkaJSProtocolError } from 'kafkajs';
-import type {
-  Broker,
-  Cluster,
-  ProduceAnswer,
-  ProduceRequest,
-} from '../../../../src/log/kafka/connection/cluster';
+import type { Broker, Cluster, ProduceAnswer } from '../../../../src/log/kafka/connection/cluster';
 import type { PartitionRecords } from '../../../../src/log/kafka/producer/produce';
 import { connectProducer } from '../../../../src/log/kafka/producer/producer';
+import type { ProduceRequest } from '../../../../src/log/kafka/protocol/produce-request';
 import { runs } from '../../../support/runs';
 
-type Asked = ProduceRequest<unknown>;
 type Produced = ProduceAnswer['topics'];
 
 /** kafkajs inside: three brokers, of which any may refuse anything, once for each error that it is given. */
 function brokers(leaders: Record<string, string> = {}) {
   const calls: string[] = [];
-  const produced: { node: string; request: Asked }[] = [];
+  const produced: { node: string; request: ProduceRequest }[] = [];
   const refusals: Record<string, unknown[]> = {};
   const at = {
     leaders: { 'ipos/0': '1', 'ipos/1': '2', 'ipos.current/0': '3', ...leaders } as Record<string, string>,
     coordinator: '1',
     isAway: new Set<string>(),
     /** A broker's answer to a produce request. By default it took everything at offset 100. */
-    answer: taken as (request: Asked, node: string) => Produced | Promise<Produced>,
+    answer: taken as (request: ProduceRequest, node: string) => Produced | Promise<Produced>,
     heldBackMs: 0,
   };
 
@@ -37,7 +32,7 @@ function brokers(leaders: Record<string, string> = {}) {
   const connection = (nodeId: string) => ({
     sasl: {},
     isAuthenticated: () => false,
-    async send({ request }: { readonly request: Asked }) {
+    async send({ request }: { readonly request: ProduceRequest }) {
       produced.push({ node: nodeId, request });
       called(`produce ${nodeId}`);
       return { topics: await at.answer(request, nodeId), clientSideThrottleTime: at.heldBackMs };
@@ -55,7 +50,7 @@ function brokers(leaders: Record<string, string> = {}) {
     async endTxn({ transactionResult }: Parameters<Broker['endTxn']>[0]) {
       called(`${transactionResult ? 'commit' : 'abort'} ${nodeId}`);
     },
-    lookupRequest: () => (request: Asked) => ({ request, response: {} }),
+    lookupRequest: () => (request: ProduceRequest) => ({ request, response: {} }),
     async disconnect() {},
     connectionPool: { getConnection: async () => connection(nodeId) },
   });
@@ -92,7 +87,7 @@ function brokers(leaders: Record<string, string> = {}) {
   return { at, calls, produced, connect, refuse };
 }
 
-function taken({ topicData }: Asked): Produced {
+function taken({ topicData }: ProduceRequest): Produced {
   return topicData.map(({ topic, partitions }) => ({
     topicName: topic,
     partitions: partitions.map(({ partition }) => ({ partition, errorCode: 0, baseOffset: '100' })),
@@ -111,7 +106,7 @@ const to = (topic: string, partition: number, count = 1): PartitionRecords => ({
 const everywhere = [to('ipos', 0), to('ipos', 1, 2), to('ipos.current', 0, 3)];
 
 /** By place: the sequence numbers of the requests that went there, in their order. */
-function sequencesOf(produced: readonly { request: Asked }[]): Record<string, number[]> {
+function sequencesOf(produced: readonly { request: ProduceRequest }[]): Record<string, number[]> {
   const found: Record<string, number[]> = {};
   for (const { request } of produced) {
     for (const { topic, partitions } of request.topicData) {

@@ -1,6 +1,7 @@
 import { CompressionCodecs } from 'kafkajs';
 import { kafkaClient } from '../../../../src/log/kafka/connection/client';
-import { type RequestQueue, restWhenEmpty } from '../../../../src/log/kafka/connection/guards/throttling';
+import type { RequestQueue } from '../../../../src/log/kafka/connection/guards/each-broker';
+import { restWhenEmpty } from '../../../../src/log/kafka/connection/guards/throttling';
 import { quietLogger } from '../../../support/source';
 
 /** As the connections of kafkajs use it. */

@@ -1,16 +1,10 @@
-import type { Kafka } from 'kafkajs';
-import { type AskingBroker, adaptBrokers, taking } from './each-broker';
+import { type AdaptedBroker, taking } from './each-broker';
 
 /**
  * Error codes of Kafka's protocol: the partition has no leader now, or its leader cannot be reached from here.
  * https://kafka.apache.org/protocol#protocol_error_codes
  */
 const NO_LEADER = new Set([5, 9, 72]);
-
-interface MetadataBroker extends AskingBroker<Metadata> {
-  /** Covers all topics if none are named. */
-  metadata(topics?: readonly string[]): Promise<unknown>;
-}
 
 interface Metadata {
   readonly topicMetadata: readonly {
@@ -22,31 +16,12 @@ interface Metadata {
 const accepting = new WeakSet<object>();
 
 /**
- * Makes the clients of one `Kafka` accept an answer about all topics when a partition in it has no leader. kafkajs throws such an
- * answer away, and it asks about all topics whenever it needs only the list of brokers: to find the coordinator of a group, or
+ * Makes a broker accept an answer about all topics when a partition in it has no leader. kafkajs throws such an answer away, and it asks about all topics whenever it needs only the list of brokers: to find the coordinator of a group, or
  * the controller. One foreign topic whose only broker is dead would keep every member from joining its group.
  *
  * A question that names topics still fails, because whoever names a topic needs its leaders, unless `acceptLeaderless` was called.
  */
-export function tolerateLeaderless(kafka: Kafka): Kafka {
-  return adaptBrokers(kafka, tolerateInAnswers);
-}
-
-/**
- * Makes one cluster accept an answer about the topics that it names when a partition in it has no leader: for readers, who read the
- * other partitions meanwhile. kafkajs then gives -1 as the leader of that partition.
- * @param cluster made by a client that `tolerateLeaderless` returned
- */
-export function acceptLeaderless<T extends object>(cluster: T): T {
-  accepting.add(cluster);
-  return cluster;
-}
-
-export function acceptsLeaderless(cluster: object): boolean {
-  return accepting.has(cluster);
-}
-
-function tolerateInAnswers(broker: MetadataBroker, cluster: object): void {
+export function tolerateLeaderless(broker: AdaptedBroker, cluster: object): void {
   const ask = broker.metadata;
   const lenient = taking(broker, async ({ topicMetadata }: Metadata, parse) => {
     for (const { partitionMetadata } of topicMetadata) {
@@ -58,4 +33,18 @@ function tolerateInAnswers(broker: MetadataBroker, cluster: object): void {
   });
   broker.metadata = (topics = []) =>
     ask.call(topics.length === 0 || acceptsLeaderless(cluster) ? lenient : broker, topics);
+}
+
+/**
+ * Makes one cluster accept an answer about the topics that it names when a partition in it has no leader: for readers, who read the
+ * other partitions meanwhile. kafkajs then gives -1 as the leader of that partition.
+ * @param cluster whose brokers `tolerateLeaderless` has adapted
+ */
+export function acceptLeaderless<T extends object>(cluster: T): T {
+  accepting.add(cluster);
+  return cluster;
+}
+
+export function acceptsLeaderless(cluster: object): boolean {
+  return accepting.has(cluster);
 }

@@ -22,27 +22,23 @@ export function disconnectForGood(cluster: Connecting): void {
   let isOver = false;
 
   function guard(connection: Connection): void {
-    const [connect, disconnect] = [
-      connection.connect.bind(connection),
-      connection.disconnect.bind(connection),
-    ];
+    const connect = connection.connect.bind(connection);
+    const disconnect = connection.disconnect.bind(connection);
     let connecting: Promise<unknown> | null = null;
     connection.connect = async () => {
       assertNotOver();
-      connecting ??= connect().finally(noLongerConnecting);
+      connecting ??= connect().finally(() => {
+        connecting = null;
+      });
       const connected = await connecting;
       if (isOver) await connection.disconnect();
       assertNotOver();
       return connected;
     };
     connection.disconnect = () => {
-      noLongerConnecting();
+      connecting = null;
       return disconnect();
     };
-
-    function noLongerConnecting(): void {
-      connecting = null;
-    }
   }
 
   function assertNotOver(): void {

@@ -1,20 +1,5 @@
-import type { Kafka } from 'kafkajs';
 import type { Logger } from '../../../../logging/logger';
-import { adaptBrokers } from './each-broker';
-
-/** Through which a connection of kafkajs sends; not part of its published types. */
-export interface RequestQueue {
-  /** Requests that a quota of the brokers holds back, or that wait because enough others are on their way. */
-  readonly pending: readonly unknown[];
-  /** Sets a timer that sends as much of `pending` as possible, and then calls this again. */
-  scheduleCheckPendingRequests(): void;
-  /** Called for each answer, with the time for which the broker reads nothing more from this client, in ms. */
-  maybeThrottle(ms: number | null | undefined): void;
-}
-
-interface PooledBroker {
-  readonly connectionPool: { readonly pool: readonly { readonly requestQueue: RequestQueue }[] };
-}
+import type { AdaptedBroker, RequestQueue } from './each-broker';
 
 /** Shorter ones smooth what a client does, and nobody notices them. In ms. */
 const WORTH_TELLING_MS = 1_000;
@@ -23,10 +8,11 @@ const WORTH_TELLING_MS = 1_000;
  * Has the connections of a client rest when they have nothing to send, and warns once if a quota of the brokers holds it back: kafkajs
  * only waits.
  * @param onThrottled is told each time, with the time in ms
+ * @returns to be called for each broker of the client
  */
-export function watchQueues(kafka: Kafka, logger: Logger, onThrottled: (ms: number) => void): Kafka {
+export function queueWatch(logger: Logger, onThrottled: (ms: number) => void) {
   let isTold = false;
-  return adaptBrokers<PooledBroker>(kafka, ({ connectionPool }) => {
+  return ({ connectionPool }: AdaptedBroker): void => {
     for (const { requestQueue } of connectionPool.pool) {
       restWhenEmpty(requestQueue);
       const throttle = requestQueue.maybeThrottle;
@@ -42,7 +28,7 @@ export function watchQueues(kafka: Kafka, logger: Logger, onThrottled: (ms: numb
         });
       };
     }
-  });
+  };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { TopicPartition } from 'kafkajs';
+import type { CompressionTypes, Kafka, TopicPartition } from 'kafkajs';
 import type { Logger } from '../../../../logging/logger';
 import type { FeedTopics, LogRecord, ProducerRecord } from '../../../commit-log';
 import type { CommandTarget } from '../../connection/admin-commands';
@@ -55,14 +55,18 @@ export function changeOf({
   return ofId === undefined ? null : { incarnation: ofId, seq: Number(number) };
 }
 
-/** The log of one feed, as the brokers hold it. */
+/** One ownership of a feed, and its log, as the brokers hold it. */
 export interface FeedLog {
+  readonly kafka: Kafka;
   readonly cluster: Cluster;
+  readonly ownerEpoch: string;
   readonly transactionalId: string;
   /** The source offset topic has one partition: the feed's position and its fences lie in one order. */
   readonly topics: FeedTopics;
   /** By topic of the feed, all of them: how many partitions it has. */
   readonly partitions: ReadonlyMap<string, number>;
+  readonly maxRecordBytes: number;
+  readonly compression: CompressionTypes;
   readonly signal: AbortSignal;
   readonly logger: Logger;
   /** For the commands in warnings and errors. */

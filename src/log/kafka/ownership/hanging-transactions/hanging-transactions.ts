@@ -24,12 +24,6 @@ import {
   ownTransactions,
 } from './committed-through';
 
-export interface WholeLog {
-  readonly producer: TransactionalProducer;
-  /** Records of a committed transaction that were aborted where its marker was missing. They must be written before anything else. */
-  readonly lost: readonly LogRecord[];
-}
-
 /**
  * Connects the producer of a feed and leaves no transaction of its predecessors open in a partition. Brokers can complete a
  * transaction and leave out its marker in a partition that has no leader at that moment (KAFKA-20734). The transaction then hangs
@@ -37,13 +31,15 @@ export interface WholeLog {
  * broker, before and after InitProducerId, nearly always show that none hangs. `docs/decisions/0011`.
  * @param connect InitProducerId: resolves with the latest producer of the id
  * @param acknowledged the last transaction that this process knows to be committed; null: it knows none
+ * @returns `lost`: records of a committed transaction that were aborted where its marker was missing. They must be written before
+ * anything else
  * @throws HighwaterError KAFKA_*, LOG_*; what kafkajs throws; the signal's reason
  */
 export async function connectToWholeLog(
   deps: FeedLog,
   connect: () => Promise<TransactionalProducer>,
   acknowledged: CommitMark | null,
-): Promise<WholeLog> {
+): Promise<{ readonly producer: TransactionalProducer; readonly lost: readonly LogRecord[] }> {
   const before = await look(deps, LOOK_MS);
   const producer = await connect();
   try {
@@ -178,12 +174,8 @@ function warnOfLost({ logger, topics: { feed } }: FeedLog, lost: readonly LogRec
 
 /** The coordinator does not let this feed end transactions of others, so a person must. */
 async function warnOfOthers(deps: FeedLog, { open }: Look, { producerId }: ProducerIdentity): Promise<void> {
-  const {
-    cluster,
-    topics: { feed },
-    logger,
-    target,
-  } = deps;
+  const { cluster, logger, target } = deps;
+  const { feed } = deps.topics;
   for (const tail of open.values()) {
     const offsets = await lookFor(deps, () => openOfOthers(cluster, tail, producerId));
     for (const offset of offsets)
