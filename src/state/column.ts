@@ -1,5 +1,3 @@
-import { createBreather } from '../async/slices';
-
 /** Entries of a chunk: growing by one takes no time to speak of, and copies nothing. */
 const SHIFT = 14;
 const ENTRIES = 2 ** SHIFT;
@@ -43,20 +41,8 @@ export class Column {
     return new Uint8Array(this.chunks[index]!.buffer);
   }
 
-  /** All entries at once: ten million take 45 ms, and more in a process that has just begun. */
+  /** All entries at once: ten million take 45 ms. */
   update(change: (value: number) => number): void {
-    for (const chunk of this.chunks) updateChunk(chunk, change);
+    for (const chunk of this.chunks) for (let i = 0; i < ENTRIES; i++) chunk[i] = change(chunk[i]!);
   }
-
-  async updateInSlices(change: (value: number) => number): Promise<void> {
-    const breather = createBreather(1);
-    for (const chunk of this.chunks) {
-      updateChunk(chunk, change);
-      if (breather.isDue()) await breather.breathe();
-    }
-  }
-}
-
-function updateChunk(chunk: Chunk, change: (value: number) => number): void {
-  for (let i = 0; i < ENTRIES; i++) chunk[i] = change(chunk[i]!);
 }

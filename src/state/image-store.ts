@@ -48,8 +48,6 @@ export interface ImageStore {
   isOutOfScope(number: number): boolean;
   /** Sets the age of all images. */
   setAges(age: ImageAge): void;
-  /** The images were read back: all of them count as witnessed, and some ages may be others by now. Others may run meanwhile. */
-  resume(age: ImageAge): Promise<void>;
   /** From a number on, in ascending order. A number that exists from beginning to end comes once, whatever else comes and goes. */
   numbers(from?: number): IterableIterator<number>;
   /** In the order in which images lie, which is the quickest to read. Nothing may come or go meanwhile. */
@@ -57,7 +55,8 @@ export interface ImageStore {
   /** Whether only few slabs are left: a transaction's images still find a place, but no more should be begun. */
   readonly isNearlyFull: boolean;
   /**
-   * All that the store has in memory, but not when the API has shown the records. Call `resume` once it is read back. To ask for its facts writes all slabs to the file; null: there is no file, or it could not be written.
+   * All that the store has in memory, except what the API has shown: read back, all records are witnessed, and it is unknown when they
+   * were seen. To ask for its facts writes all slabs to the file; null: there is no file, or it could not be written.
    */
   readonly table: Tabular<StoreFacts | null>;
   /** Gives up the file. Methods that read from it throw after it. May be called again. */
@@ -246,8 +245,11 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
     forgetWitnessed: () => flags.update((flag) => flag & ~WITNESSED),
     isUnshown: (id) => has(findKnown(id), UNSHOWN),
     isOutOfScope: (number) => has(number, OUT_OF_SCOPE),
-    setAges: (age) => flags.update(aged(age)),
-    resume: (age) => flags.updateInSlices(aged(age, WITNESSED)),
+    setAges({ isUnshown, isOutOfScope }) {
+      const aged = (flag: number, which: number, isOn: boolean | undefined) =>
+        isOn === undefined ? flag : isOn ? flag | which : flag & ~which;
+      flags.update((flag) => aged(aged(flag, UNSHOWN, isUnshown), OUT_OF_SCOPE, isOutOfScope));
+    },
     *numbers(from = 0) {
       for (let number = from; number < used; number++) if (has(number, TAKEN)) yield number;
     },
@@ -265,23 +267,11 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
         for (const [writer, images] of facts.writers) writers.set(writer, images);
         index.table.restored(facts.index);
         slabs.restored(facts.slabs);
+        flags.update((flag) => (flag & TAKEN ? flag | WITNESSED : flag));
       },
     },
     close: () => slabs.close(),
   };
-}
-
-/** @param on flags to set in any case @returns what makes of an image's flags those of another age */
-function aged({ isUnshown, isOutOfScope }: ImageAge, on = 0): (flag: number) => number {
-  let off = 0;
-  for (const [flag, isOn] of [
-    [UNSHOWN, isUnshown],
-    [OUT_OF_SCOPE, isOutOfScope],
-  ] as const) {
-    if (isOn === true) on |= flag;
-    if (isOn === false) off |= flag;
-  }
-  return (flag) => (flag & TAKEN ? (flag | on) & ~off : flag);
 }
 
 export function stateTooLarge(records: string): HighwaterError {

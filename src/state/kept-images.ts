@@ -60,10 +60,9 @@ export async function readKept(
   const { feed, codec, registry } = goingOn;
   const images = imageStore(file);
   try {
-    const { facts, groups, tables, age } = await readTable(table, (found) =>
+    const { facts, groups, tables } = await readTable(table, (found) =>
       tableFor(found, images, goingOn),
     ).finally(() => table.close());
-    await images.resume(age);
     // Read from the log they take less room.
     if (images.isNearlyFull) throw new RangeError('they take nearly all of the pieces that there can be');
     try {
@@ -105,11 +104,9 @@ function tableFor(facts: KeptFacts, images: ReadImages['images'], { offset, topi
     restored() {
       images.table.restored(facts.store);
       for (const [i, table] of chains.entries()) table.restored(facts.groups[i]!.facts);
-    },
-    // All of them may be from before a snapshot or a scope that has begun since.
-    age: {
-      ...(snapshotSeq < offset.snapshot_seq && { isUnshown: true }),
-      ...(scopeSeq < offset.scope_seq && { isOutOfScope: true }),
+      // All of them are from before a snapshot or a scope that has begun since.
+      if (snapshotSeq < offset.snapshot_seq) images.setAges({ isUnshown: true });
+      if (scopeSeq < offset.scope_seq) images.setAges({ isOutOfScope: true });
     },
   };
 }

@@ -75,7 +75,6 @@ async function take() {
       chains.table.restored(facts.groups[0]!.facts);
     },
   })).finally(() => kept.table.close());
-  await store.resume({});
   return read && { file: kept.file, store, chains, facts: read.facts };
 }
 
