@@ -23,7 +23,9 @@ export function advance(
     ...pagingFields(paging),
     ordered: paging.ordered,
     last_complete_scan_ms:
-      progress.complete && progress.settled ? observedAtMs : offset.last_complete_scan_ms,
+      progress.complete && progress.settled
+        ? observedAtMs - (progress.agedMs ?? 0)
+        : offset.last_complete_scan_ms,
     parked: null,
     last_error: progress.complete ? null : offset.last_error,
   };

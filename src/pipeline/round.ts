@@ -2,6 +2,8 @@ import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import { idPaths } from '../feeds/row-keys';
 import { expectedTime } from '../feeds/time-format';
+import type { Logger } from '../logging/logger';
+import { remind } from '../logging/remind';
 import type { SourceOffset } from '../state/source-offset';
 import type { Origin, Rejected, ScanPage, ScanProgress } from '../types';
 import { advance, learnedPaging } from './position';
@@ -50,7 +52,7 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
     wide,
     paging: learnedPaging(offset, feed),
   };
-  const check = new ReadableCheck(feed, offset.high_water_mark, start.snapshot);
+  const check = new ReadableCheck(feed, offset.high_water_mark, start.snapshot, deps.logger);
   return {
     pages: (stop) =>
       isYetToBegin(offset)
@@ -69,6 +71,9 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
 /** An answer without a list of rows (`{}`) may be that of an API that is not ready. Two of them agree if they are so far apart. */
 const VAGUE_AGREES_MS = 300_000;
 
+/** In a smaller feed, half of the records may well be gone. */
+const LEAST_KNOWN = 20;
+
 /** Watches whether any row is a record, and keeps the mark at the records: rows that cannot be read may be records later. */
 class ReadableCheck {
   private hasRecords: boolean;
@@ -79,12 +84,14 @@ class ReadableCheck {
   private first: Rejected | null = null;
   /** The last rows were no records: the mark does not pass the records before them. */
   private cap = Number.POSITIVE_INFINITY;
+  private shown = 0;
 
   /** @param begin where the mark was when the round began; above 0 if there has been a record */
   constructor(
     private readonly feed: Feed,
     private readonly begin: number,
     duringSnapshot: boolean,
+    private readonly logger: Logger,
   ) {
     this.hasRecords = duringSnapshot && begin > 0;
   }
@@ -96,7 +103,7 @@ class ReadableCheck {
   progressOf(
     progress: ScanProgress,
     { records, rejected }: Decoded,
-    { empty_since_ms, high_water_mark }: SourceOffset,
+    { empty_since_ms, high_water_mark, record_count }: SourceOffset,
     observedAtMs: number,
     isVague: boolean,
   ): ScanProgress {
@@ -107,7 +114,9 @@ class ReadableCheck {
     if (rejected.length > 0)
       this.cap = records.reduce((last, { updated }) => Math.max(last, updated), high_water_mark);
     else if (records.length > 0) this.cap = Number.POSITIVE_INFINITY;
-    const held = { ...progress, highWaterMark: Math.min(progress.highWaterMark, this.cap) };
+    this.shown += records.length + rejected.length;
+    const settled = progress.settled && !(progress.complete && this.showsTooFew(progress, record_count));
+    const held = { ...progress, settled, highWaterMark: Math.min(progress.highWaterMark, this.cap) };
     if (this.hasRecords) return held;
     const { duringSnapshot, complete } = progress;
     if (this.first === null) {
@@ -120,6 +129,18 @@ class ReadableCheck {
     if (!duringSnapshot && (this.begin === 0 || this.most < 2)) return held;
     this.isUnreadable = complete;
     return { ...held, highWaterMark: this.begin, complete: false };
+  }
+
+  /** Whether a poll that has asked for everything has been shown less than half of the records. */
+  private showsTooFew({ duringSnapshot }: ScanProgress, known: number): boolean {
+    const { feed, shown, logger } = this;
+    const isWhole = feed.parameters.updatedSince === null && !duringSnapshot;
+    if (!isWhole || known < LEAST_KNOWN || shown >= known / 2) return false;
+    const message =
+      `Feed ${feed.name}: the API shows ${shown} of ${known} records. The poll does not count as complete, and nothing is deleted. If ` +
+      `they are gone, \`highwater reconcile ${feed.name}\` proves it. Otherwise look at what the token may see.`;
+    remind(feed, 'too few', () => logger.warn(message, { feed: feed.name }));
+    return true;
   }
 
   /** @throws HighwaterError SNAPSHOT_UNREADABLE, POLL_UNREADABLE if the round has ended and every row of it is a dead letter */

@@ -9,12 +9,16 @@ import type { PageReader } from './pages/page-reader';
 import { MOST_RESTARTS, MOST_WALKS } from './pages/page-walk';
 import type { WalkEnd } from './pages/window';
 
+/** After so many poll intervals without a complete scan, a feed counts as behind. */
+const LATE_INTERVALS = 3;
+
 /** The position of a scan, which makes the pages that the scan yields. Names as in `ScanProgress`. */
 export class ScanPosition {
   /** False once a walk had to be given up: the scan ends, but does not claim to be complete. */
   private settled = true;
   /** A walk was given up because rows came again. */
   private repeats = false;
+  private agedMs = 0;
   /** Why a second could not be read. The scan goes on behind it, fails with this at its end, and does not move the mark past it. */
   blockedBy: HighwaterError | null = null;
 
@@ -40,6 +44,8 @@ export class ScanPosition {
     const { highWaterMark, shownBelow, duringSnapshot, settled, repeats, reader } = this;
     const { hidden } = reader;
     if (hidden !== null) this.warnOfHidden(hidden);
+    this.agedMs = Math.max(this.agedMs, page.agedMs);
+    this.warnOfAge();
     const isPartial = hidden?.by === 'partial';
     const progress = {
       highWaterMark,
@@ -48,6 +54,7 @@ export class ScanPosition {
       complete: complete && this.blockedBy === null && !(isPartial && duringSnapshot),
       settled: settled && hidden === null,
       repeats: repeats || hidden !== null,
+      agedMs: this.agedMs,
       paging: reader.learned(),
     };
     const { rows, observedAtMs, isVague, reread } = page;
@@ -73,6 +80,15 @@ export class ScanPosition {
     const { name: feed, parameters } = this.feed;
     this.logger.warn(`Feed ${feed}: the filter ${parameters.updatedSince} ${what}`, { feed });
   };
+
+  private warnOfAge(): void {
+    const { feed, agedMs } = this;
+    if (agedMs <= LATE_INTERVALS * feed.pollIntervalMs) return;
+    const message =
+      `Feed ${feed.name}: the answers of the API come from a cache, and are up to ${Math.round(agedMs / 1000)} s old. So are the ` +
+      'events. Ask the vendor how to get around the cache, and put that into headers or query of the feed.';
+    remind(feed, 'aged', () => this.logger.warn(message, { feed: feed.name }));
+  }
 
   private warnOfHidden(hidden: HiddenRows): void {
     const { name: feed } = this.feed;

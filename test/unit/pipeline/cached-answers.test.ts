@@ -25,7 +25,7 @@ const rows = Array.from({ length: 40 }, (_, i) => ipo({ id: `${i}`, updated: 10 
 beforeEach(async () => {
   isCached = () => false;
   vendor.rows = rows;
-  publisher = await testPublisher(feed, cached);
+  publisher = await testPublisher({ ...feed }, cached);
   await publisher.poll();
 });
 
@@ -40,6 +40,20 @@ it('a cached answer does not confirm that a record went back', async () => {
   isCached = () => false;
   await publisher.poll({ wide: true });
   expect(await ops()).toBe(`${before}u`);
+});
+
+it('a feed whose answers come from a cache is as old as they are, and that is said once', async () => {
+  isCached = (request) => request % 2 === 0;
+  await publisher.poll();
+  await publisher.poll({ wide: true });
+  const { last_complete_scan_ms } = publisher.owned().deps.state.offset;
+  expect(Date.now() - last_complete_scan_ms!).toBeGreaterThanOrEqual(HOUR);
+  expect(publisher.logger.warnings).toEqual([
+    expect.stringMatching(/come from a cache, and are up to 3600 s old/),
+  ]);
+  isCached = () => false;
+  await publisher.poll();
+  expect(publisher.owned().deps.state.offset.last_complete_scan_ms).toBeGreaterThan(last_complete_scan_ms!);
 });
 
 it('answers that a cache has kept since the first scan of a reconcile delete nothing', async () => {

@@ -18,6 +18,7 @@ const row = (id: string, notes: string, updated = NOW - 100): Row => ({ id, note
 
 let publisher: TestPublisher;
 let asked: PageRequest[];
+const clock = { ms: NOW_MS };
 
 /** @param shown all rows that the API shows to a request, in its order */
 async function start(shown: (request: PageRequest) => readonly Row[], pageSize = 2, isDated = true) {
@@ -29,6 +30,7 @@ async function start(shown: (request: PageRequest) => readonly Row[], pageSize =
     }),
   };
   asked = [];
+  clock.ms = NOW_MS;
   publisher = await testPublisher(feed, {
     async fetchPage(_feed, request) {
       asked.push(request);
@@ -38,8 +40,8 @@ async function start(shown: (request: PageRequest) => readonly Row[], pageSize =
       return {
         rows: page.map((each) => ({ ...ipo({ ...each }), ...each })),
         next: null,
-        serverDateMs: NOW_MS,
-        receivedAtMs: NOW_MS,
+        serverDateMs: clock.ms,
+        receivedAtMs: clock.ms,
       };
     },
   });
@@ -155,4 +157,23 @@ it('older records than their images are published if the API shows nothing else,
   await publisher.poll({ wide: true });
   expect((await published()).filter((event) => event.startsWith('u'))).toHaveLength(20);
   await pollsWithoutNews();
+});
+
+it.each([0, 9])('a poll that reads everything, and shows %i of 20 records, is not complete', async (left) => {
+  const all = Array.from({ length: 20 }, (_, i) => row(`r${i}`, 'there'));
+  const shown = [...all];
+  await start(() => shown, 10, false);
+  await publisher.poll();
+  const completed = () => publisher.owned().deps.state.offset.last_complete_scan_ms;
+  expect(completed()).toBe(NOW_MS);
+  shown.length = left;
+  clock.ms += 60_000;
+  await publisher.poll();
+  expect(completed()).toBe(NOW_MS);
+  expect(publisher.logger.warnings).toEqual([
+    expect.stringContaining(`the API shows ${left} of 20 records.`),
+  ]);
+  shown.push(...all.slice(left, 10));
+  await publisher.poll();
+  expect(completed()).toBe(NOW_MS + 60_000);
 });

@@ -30,6 +30,7 @@ function answer({ rows = [['x', 500]], server = 1000, own = server, atMs = 0 }: 
     ownSecond: own,
     knownSecond: Math.min(server, own),
     observedAtMs: atMs,
+    agedMs: 0,
     reread: async () => all,
   };
 }

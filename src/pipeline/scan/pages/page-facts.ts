@@ -98,6 +98,8 @@ export interface FetchedPage {
   /** Least of the server's and the own clock, Unix seconds: the high-water mark never passes it. */
   readonly knownSecond: number;
   readonly observedAtMs: number;
+  /** As in `SourcePage`; 0: nothing shows an age. */
+  readonly agedMs: number;
   /** No rows if a cache has kept the answer since before this one. */
   reread(): Promise<readonly unknown[]>;
 }
@@ -118,6 +120,7 @@ export function fetchedPage(page: SourcePage, keys: RowKeys, ask: () => Promise<
     ownSecond,
     knownSecond: Math.min(serverSecond, ownSecond),
     observedAtMs: page.receivedAtMs,
+    agedMs: page.agedMs ?? 0,
     async reread() {
       const again = await ask();
       // The same answer from a cache confirms nothing.
