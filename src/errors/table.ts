@@ -329,6 +329,15 @@ const feedState = {
       'Restore the log from a backup, or begin again: with another data folder, or on Kafka by deleting the topics .current and .source-offset of the feed and starting again. All records then come as reads (op r).',
     see: stateDamaged,
   },
+  STATE_ID_FIELD_CHANGED: {
+    ...parks,
+    exit: 2,
+    what: 'The `idField` of the feed is not the one that its records were published under. With the new one, every record would be published as created under a new key, and its old key would stay in the topics for ever.',
+    now: 'The feed is not polled and publishes nothing. Its records keep their keys.',
+    remedy:
+      'Set idField back, or run `highwater reset FEED`: all records then come as reads (op r) under their new keys, in a new incarnation.',
+    see: feedParked,
+  },
   STATE_TOO_LARGE: {
     ...parks,
     what: 'The feed has more records than the memory of its state can hold. The limit is about 128 GB of images, or 130,000 images of more than 256 KB each.',

@@ -6,6 +6,7 @@ import type { Logger } from '../logging/logger';
 import { type PollResult, pollFeed } from '../pipeline/poll';
 import { reconcile } from '../pipeline/rounds/reconcile';
 import { movePosition } from '../pipeline/transaction/transact';
+import { assertSameIdField } from '../state/id-field';
 import type { BackfillProgress } from '../state/source-offset';
 import {
   backfill,
@@ -198,6 +199,7 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
         nextPollAt = performance.now() + Math.max(feed.pollIntervalMs, PAUSED_MS);
         return false;
       }
+      assertSameIdField(owned.deps.state.offset, feed);
       await pollNow(owned, signal);
       if (once) return true;
       const { snapshot, backfill: begun } = owned.deps.state.offset;
