@@ -193,6 +193,11 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
       }
       if (performance.now() < nextPollAt) return false;
       if (owned.deps.state.offset.paused) {
+        if (once)
+          logger.warn(`Feed ${feed.name} is paused and was not polled.`, {
+            feed: feed.name,
+            remedy: `highwater resume ${feed.name}`,
+          });
         // An owner that commits nothing would never learn that the feed has another owner.
         await movePosition(owned.deps, {});
         tell({ kind: 'rested', feed: feed.name });

@@ -212,6 +212,18 @@ it.each([
   await until(async () => (await ops()).endsWith('d'));
 });
 
+it('names a paused feed when it is to poll once', async () => {
+  await start();
+  await ask({ name: 'pause' });
+  await stopped();
+  log = openLocalLog({ dataDir });
+  const feed = testFeed('ipos');
+  running = runFeedTask(feed, taskDeps(feed), true, new AbortController().signal);
+
+  expect(await running).toMatchObject({ error: null, complete: true });
+  expect(logger.warnings).toEqual([expect.stringContaining('Feed ipos is paused and was not polled.')]);
+});
+
 describe('a feed with another idField than its records', () => {
   const other = { idField: ['id', 'ticker'] } as const;
 
