@@ -30,6 +30,9 @@ Examples:
   $ npx highwater run --feeds ipos --poll-interval 15s
   $ npx highwater run --once --data-dir /var/lib/highwater   from a timer
 
+--once polls and does not reconcile. Run \`highwater reconcile\` from a timer, too, such as once a day: only that
+notices deleted records.
+
 Ctrl-C or SIGTERM ends it after the current page, a second signal at once. Nothing is lost either way.`)
     .action((flags: Flags) => run((context) => runPublisher(flags, context), flags.once !== true));
 }

@@ -160,7 +160,8 @@ const api = {
     ...lasts,
     what: 'The API refused the request. It answered 400, another status or an error of GraphQL that blames the request, for example for a page size that it does not allow.',
     now: NEXT_POLL,
-    remedy: "Check the feed's parameters, query and pageSize in highwater.yaml against the vendor's message.",
+    remedy:
+      "Check the feed's parameters, query and pageSize in highwater.yaml against the vendor's message. If the API refuses a filter that lies too far back, such as that of a reconcile, set beginAt of the feed.",
     see: apiDown,
   },
   SOURCE_CLOSED: {
@@ -336,6 +337,15 @@ const feedState = {
     remedy:
       'Restore the log from a backup, or begin again: with another data folder, or on Kafka by deleting the topics .current and .source-offset of the feed and starting again. All records then come as reads (op r).',
     see: stateDamaged,
+  },
+  STATE_ID_FIELD_CHANGED: {
+    ...parks,
+    exit: 2,
+    what: 'The `idField` of the feed is not the one that its records were published under. With the new one, every record would be published as created under a new key, and its old key would stay in the topics for ever.',
+    now: 'The feed is not polled and publishes nothing. Its records keep their keys.',
+    remedy:
+      'Set idField back, or run `highwater reset FEED`: all records then come as reads (op r) under their new keys, in a new incarnation.',
+    see: feedParked,
   },
   STATE_TOO_LARGE: {
     ...parks,

@@ -8,7 +8,7 @@ import type { DriftedMember, SourceOffset } from '../state/source-offset';
  * The data for the status of a feed: from its publisher, from an instance that waits for it, or from a command that reads the log.
  */
 export interface FeedKnowledge {
-  readonly feed: Pick<Feed, 'name' | 'pollIntervalMs'>;
+  readonly feed: Pick<Feed, 'name' | 'pollIntervalMs' | 'reconcileEveryMs'>;
   /** The position of the feed's owner; null: nothing is committed, or it is not known. */
   readonly offset: SourceOffset | null;
   /** The live instance that has the feed; null: none has it; undefined: the instances cannot be asked. */
@@ -212,7 +212,7 @@ function reasonFor(
 export interface FeedProblem {
   /**
    * A code of the table of errors, or `NO_OWNER`, `OWNER_UNKNOWN`, `NO_ANSWER`, `BEHIND`, `PAUSED`,
-   * `DEAD_LETTERS`, `DELETES_WITHHELD`, `DRIFT`, `NO_ROWS`.
+   * `DEAD_LETTERS`, `DELETES_WITHHELD`, `RECONCILE_OVERDUE`, `DRIFT`, `NO_ROWS`.
    */
   readonly code: string;
   /** `bad`: the feed stands still until somebody acts. `note`: the feed is well all the same. */
@@ -243,6 +243,7 @@ export function problemsOf(known: FeedKnowledge, judged: Judged, nowMs: number):
     isWell && hasNoRows(known) && noRows(name),
     letters && deadLetters(name, letters, known.deadLetterReason ?? null),
     offset?.withheld_deletes && withheld(name, offset.withheld_deletes),
+    condition !== 'parked' && isReconcileOverdue(known, nowMs) && reconcileOverdue(known, nowMs),
     offset !== null && offset.drift.length > 0 && drift(offset.drift),
   ].filter((problem) => typeof problem === 'object' && problem !== null);
   return found.sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
@@ -328,6 +329,40 @@ function withheld(feed: string, count: number): FeedProblem {
     severity: 'warning',
     what: `The last reconcile was not shown ${counted(count, 'record')} and kept ${count === 1 ? 'it' : 'them'}: more than it deletes unasked.`,
     remedy: `\`highwater reconcile ${feed} --dry-run\` names some of them: ask the API for these. If they are really gone: \`highwater reconcile ${feed} --allow-deletes ${count}\`.`,
+  };
+}
+
+/**
+ * When the records of the feed were last compared with the whole API, Unix milliseconds: the last reconcile, or the snapshot; else the
+ * feed's beginning. Null: the snapshot is not complete.
+ */
+export function comparedMs(offset: SourceOffset | null): number | null {
+  if (offset?.snapshot !== 'complete') return null;
+  return offset.last_reconcile_ms ?? offset.snapshot_completed_ms ?? (offset.begins_at * 1_000 || null);
+}
+
+/** A reconcile is overdue after this many of its intervals. */
+const RECONCILE_INTERVALS = 2;
+
+/** By the settings of this process. A reconcile that withheld deletes has a problem of its own. */
+function isReconcileOverdue({ feed, offset }: FeedKnowledge, nowMs: number): boolean {
+  const compared = comparedMs(offset);
+  if (feed.reconcileEveryMs === null || compared === null) return false;
+  if (offset!.paused || offset!.withheld_deletes > 0) return false;
+  return nowMs - compared > RECONCILE_INTERVALS * feed.reconcileEveryMs;
+}
+
+function reconcileOverdue({ feed, offset }: FeedKnowledge, nowMs: number): FeedProblem {
+  const since = `${durationText(nowMs - comparedMs(offset)!)} ago`;
+  const last =
+    offset!.last_reconcile_ms === null
+      ? 'No reconcile has ended: the feed began'
+      : 'The last reconcile ended';
+  return {
+    code: 'RECONCILE_OVERDUE',
+    severity: 'warning',
+    what: `${last} ${since}, and one is due every ${settingText(feed.reconcileEveryMs!)}. Deleted records are not noticed.`,
+    remedy: `\`highwater reconcile ${feed.name}\` tries now and says why it fails, as the log of the publisher does. Beside \`run --once\`, run it from a timer.`,
   };
 }
 

@@ -16,6 +16,7 @@ import { resetState } from '../pipeline/rounds/reset-state';
 import { retryDeadLetters } from '../pipeline/rounds/retry-dead-letters';
 import { unknownPaging } from '../pipeline/scan/pages/paging';
 import { movePosition } from '../pipeline/transaction/transact';
+import { assertSameIdField } from '../state/id-field';
 import {
   backfilled,
   done,
@@ -65,6 +66,8 @@ export async function carryOut(
   const { logger } = owned.deps;
   try {
     refuseWhilePaused(feed, owned, command);
+    if (!['pause', 'resume', 'reset'].includes(command.name))
+      assertSameIdField(owned.deps.state.offset, feed);
     const outcome = await tracedCommand(command, feed, run);
     answer(outcome);
     if (outcome.ok)

@@ -6,6 +6,7 @@ import type { Logger } from '../logging/logger';
 import { type PollResult, pollFeed } from '../pipeline/poll';
 import { reconcile } from '../pipeline/rounds/reconcile';
 import { movePosition } from '../pipeline/transaction/transact';
+import { assertSameIdField } from '../state/id-field';
 import type { BackfillProgress } from '../state/source-offset';
 import {
   backfill,
@@ -192,12 +193,18 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
       }
       if (performance.now() < nextPollAt) return false;
       if (owned.deps.state.offset.paused) {
+        if (once)
+          logger.warn(`Feed ${feed.name} is paused and was not polled.`, {
+            feed: feed.name,
+            remedy: `highwater resume ${feed.name}`,
+          });
         // An owner that commits nothing would never learn that the feed has another owner.
         await movePosition(owned.deps, {});
         tell({ kind: 'rested', feed: feed.name });
         nextPollAt = performance.now() + Math.max(feed.pollIntervalMs, PAUSED_MS);
         return false;
       }
+      assertSameIdField(owned.deps.state.offset, feed);
       await pollNow(owned, signal);
       if (once) return true;
       const { snapshot, backfill: begun } = owned.deps.state.offset;

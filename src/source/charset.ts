@@ -17,7 +17,9 @@ export function inUtf8(body: Body, contentType: string | undefined, isStrict: bo
     return isStrict ? { body: null, why: `text in the charset "${charset}", which is not known` } : { body };
   if (decoder.encoding === 'utf-8') return { body };
   try {
-    return { body: new Body([Buffer.from(decoder.decode(body.kept()))]) };
+    const text = decoder.decode(body.kept());
+    const whole = decoder.encoding === 'windows-1252' ? text.replace(C1, inWindows1252) : text;
+    return { body: new Body([Buffer.from(whole)]) };
   } catch {
     return { body: null, why: `bytes that are not ${charset}` };
   }
@@ -33,6 +35,18 @@ function decoderOf(charset: string, fatal: boolean) {
 }
 
 const UTF8 = /^utf-?8$/i;
+
+/** The letters of windows-1252 for the bytes 0x80 to 0x9F. A byte without a letter is the control of its number. */
+const LETTERS = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
+const C1 = /[\x80-\x9f]/g;
+
+/**
+ * Some versions of Node.js decode windows-1252 as Latin-1, with controls for these letters. ISO-8859-1 is the same charset by the
+ * Encoding Standard: pages and APIs that declare it send these letters, and text has no such controls.
+ */
+function inWindows1252(control: string): string {
+  return LETTERS[control.charCodeAt(0) - 0x80]!;
+}
 
 function markedCharset(head: Buffer): string | null {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';

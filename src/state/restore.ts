@@ -5,9 +5,11 @@ import type { SchemaRegistry } from '../avro/registry/registry';
 import { HighwaterError } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
 import type { Feed } from '../feeds/feed';
+import { idPaths } from '../feeds/row-keys';
 import type { FeedSession, FeedTopics, LogRecord, TopicEnd } from '../log/commit-log';
 import type { Logger } from '../logging/logger';
 import type { RestoredState } from './feed-state';
+import { keptIdField } from './id-field';
 import { type ImageFile, imageFiles, type KeptImages } from './image-file';
 import { imageStore } from './image-store';
 import { type GoingOn, keepImages, readKept } from './kept-images';
@@ -57,7 +59,8 @@ const TELL_EVERY = 1_000;
 export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal): Promise<RestoredState> {
   const { session, topics, logger } = deps;
   const stored = await restoreOffset(feed, deps, signal);
-  const offset = stored === null ? null : inScope(stored, feed, deps.scope);
+  const offset =
+    stored === null ? null : inScope({ ...stored, id_field: keptIdField(stored, feed) }, feed, deps.scope);
   const topicId = session.endOf(topics.current.name)?.topicId ?? null;
   const restoring: Restoring = { ...deps, feed, topicId, offset, signal };
   const files = imageFiles(deps.stateDir, topics.current.name, feed.name, logger);
@@ -187,16 +190,16 @@ async function restoreOffset(
  * of the own clock. The first answer tells the server's clock and sets the mark (`pipeline/scan/beginning.ts`).
  */
 export function newOffset(feed: Feed, scope: string, nowMs: number): SourceOffset {
-  const offset = firstSourceOffset(feed.name, newIncarnation(), scope);
+  const offset = { ...firstSourceOffset(feed.name, newIncarnation(), scope), id_field: idPaths(feed) };
   if (feed.snapshotMode === 'initial') return offset;
   return { ...offset, snapshot: 'complete', begins_at: Math.floor(nowMs / 1000) };
 }
 
 function inScope(offset: SourceOffset, feed: Feed, scope: string): SourceOffset {
   if (offset.scope === scope) return offset;
-  const { incarnation, owner, owner_epoch, commit, seq, record_count, partition_counts, paused, ts_ms } =
-    offset;
-  const kept = { owner, owner_epoch, commit, seq, record_count, partition_counts, paused, ts_ms };
+  const { incarnation, id_field, owner, owner_epoch, commit, seq, record_count, partition_counts } = offset;
+  const { paused, ts_ms } = offset;
+  const kept = { id_field, owner, owner_epoch, commit, seq, record_count, partition_counts, paused, ts_ms };
   const since = { scope_seq: seq, scope_since_ms: Date.now(), snapshot_seq: seq };
   const anew = { ...firstSourceOffset(feed.name, incarnation, scope), ...kept, ...since };
   const { snapshot, snapshot_completed_ms, high_water_mark } = offset;

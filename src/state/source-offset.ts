@@ -14,6 +14,7 @@ export interface SourceOffset {
   readonly record_count: number;
   readonly partition_counts: readonly number[];
   readonly scope: string;
+  readonly id_field: readonly string[];
   readonly scope_seq: number;
   readonly scope_since_ms: number;
   readonly snapshot_seq: number;
@@ -79,6 +80,7 @@ export function firstSourceOffset(feed: string, incarnation: string, scope: stri
     record_count: 0,
     partition_counts: [],
     scope,
+    id_field: [],
     scope_seq: 0,
     scope_since_ms: 0,
     snapshot_seq: 0,

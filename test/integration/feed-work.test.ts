@@ -29,9 +29,11 @@ let log: LocalLog;
 let inbox: Inbox;
 let stop: AbortController;
 let running: Promise<unknown>;
+let scope: string;
 let logger: ReturnType<typeof quietLogger>;
 
 beforeEach(async () => {
+  scope = 'scope';
   api = await startSimulator({ compress: false, records: { insights: 0, analysts: 0, ipos: 40 } });
   source = testSource(api);
   dataDir = mkdtempSync(path.join(tmpdir(), 'highwater-test-'));
@@ -67,7 +69,7 @@ function taskDeps(feed: Feed): FeedTaskDeps {
     logger,
     inbox,
     topics: feedTopics(feed, ''),
-    scope: 'scope',
+    scope,
     appId: 'test',
     instance: 'test',
     stateDir: dataDir,
@@ -208,6 +210,76 @@ it.each([
   await begin({ reconcileEveryMs: 80_000_000, deleteShare: 0.1 });
 
   await until(async () => (await ops()).endsWith('d'));
+});
+
+it('names a paused feed when it is to poll once', async () => {
+  await start();
+  await ask({ name: 'pause' });
+  await stopped();
+  log = openLocalLog({ dataDir });
+  const feed = testFeed('ipos');
+  running = runFeedTask(feed, taskDeps(feed), true, new AbortController().signal);
+
+  expect(await running).toMatchObject({ error: null, complete: true });
+  expect(logger.warnings).toEqual([expect.stringContaining('Feed ipos is paused and was not polled.')]);
+});
+
+describe('a feed with another idField than its records', () => {
+  const other = { idField: ['id', 'ticker'] } as const;
+
+  it('publishes nothing until it begins anew', async () => {
+    await start();
+    await stopped();
+    await begin(other);
+    await until(async () => (await offset())!.parked === 'STATE_ID_FIELD_CHANGED');
+    expect(await ask({ name: 'snapshot' })).toMatchObject({
+      error: {
+        code: 'STATE_ID_FIELD_CHANGED',
+        message: 'Feed ipos has idField [id, ticker], and its 40 records were published under [id].',
+      },
+    });
+    expect(await ops()).toBe('r'.repeat(40));
+
+    expect(await ask({ name: 'reset' })).toMatchObject({ ok: true });
+    await until(async () => (await offset())!.snapshot === 'complete');
+    expect(await ops()).toBe('r'.repeat(80));
+    expect(await offset()).toMatchObject({ id_field: other.idField, parked: null, record_count: 40 });
+  });
+
+  it('goes on when the former one is back, also after a change of the scope', async () => {
+    await start();
+    await stopped();
+    scope = 'another';
+    await begin(other);
+    await until(async () => (await offset())!.parked === 'STATE_ID_FIELD_CHANGED');
+    await stopped();
+    await begin();
+    await until(async () => (await offset())!.parked === null);
+    expect(await offset()).toMatchObject({ id_field: ['id'], record_count: 40 });
+    expect(await ops()).not.toContain('c');
+  });
+
+  it.each([
+    ['an earlier version has not kept it', 40],
+    ['it has no records', 0],
+  ])('is published if %s', async (_, records) => {
+    if (records === 0) for (const key of api.stores.ipos.keys()) api.stores.ipos.remove(key);
+    await start();
+    await stopped();
+    if (records > 0) {
+      log = openLocalLog({ dataDir });
+      const owned = await acquireFeed(
+        testFeed('ipos'),
+        taskDeps(testFeed('ipos')),
+        new AbortController().signal,
+      );
+      await movePosition(owned.deps, { id_field: [] });
+      await log.commitLog.close();
+    }
+    await begin(other);
+    await until(async () => String((await offset())!.id_field) === 'id,ticker');
+    expect((await offset())!.parked).toBeNull();
+  });
 });
 
 describe('long work that fails', () => {

@@ -185,6 +185,20 @@ it('deletes nothing above the share of the feed, but as many as an operator allo
   expect(await reconciled({ allowDeletes: 0 })).toMatchObject({ deleted: 0, why: 'too-many' });
 });
 
+it.each([
+  ['deletes one record of a feed that has few', 0.05, 1, { deleted: 1, missing: 0, why: null }],
+  ['deletes no two of them', 0.05, 2, { deleted: 0, missing: 2, why: 'too-many' }],
+  ['deletes none of a feed with deleteShare 0', 0, 1, { deleted: 0, missing: 1, why: 'too-many' }],
+] as const)('%s', async (_, deleteShare, gone, result) => {
+  await start(10);
+  feed = { ...feed, deleteShare };
+  await publisher.restart({ feed });
+  await publisher.poll();
+  for (const key of keys().slice(3, 3 + gone)) api.stores.ipos.remove(key);
+
+  expect(await reconciled()).toMatchObject(result);
+});
+
 it('deletes nothing of a feed that answers nothing at all, whatever is allowed', async () => {
   await start(10);
   for (const key of keys()) api.stores.ipos.remove(key);

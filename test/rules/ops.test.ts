@@ -180,6 +180,8 @@ describe('ops/dashboard.json', () => {
       'highwater_log_free_bytes',
       'highwater_pages_total',
       'highwater_polls_total',
+      'highwater_reconcile_interval_seconds',
+      'highwater_reconcile_timestamp_seconds',
       'highwater_seconds_since_complete_scan',
     ]);
   });

@@ -53,6 +53,12 @@ export const metricTable = {
     'The feed has been read up to this `updated` of the vendor. Reported by the owner',
   ),
   highwater_poll_interval_seconds: gauge('Configured time from one poll to the next. Reported by the owner'),
+  highwater_reconcile_timestamp_seconds: gauge(
+    'When a reconcile of the feed last reached its end; until then, when its snapshot was complete. Reported by the owner',
+  ),
+  highwater_reconcile_interval_seconds: gauge(
+    'Configured time from one reconcile to the next. Reported by the owner; missing if there are none',
+  ),
   highwater_feed_parked: gauge(
     '1 while only a person can fix the feed, until a poll succeeds or the feed is paused; else 0',
   ),

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { DeliveryStatus } from '../../delivery/status';
-import type { FeedStatus } from '../../feed-status/feed-status';
+import { comparedMs, type FeedStatus } from '../../feed-status/feed-status';
 import type { LogSpace } from '../../log/local/file/reader-connection';
 import type { PublishedChanges } from '../../pipeline/changes/page-changes';
 import type { PageReport } from '../../pipeline/poll';
@@ -191,6 +191,10 @@ function feedValues(
     highwater_high_water_mark_timestamp_seconds: of(({ state }) => state?.offset.high_water_mark),
     highwater_poll_interval_seconds: of(({ feed, state }) =>
       state === null ? null : feed.pollIntervalMs / 1_000,
+    ),
+    highwater_reconcile_timestamp_seconds: of(({ state }) => seconds(comparedMs(state?.offset ?? null))),
+    highwater_reconcile_interval_seconds: of(({ feed, state }) =>
+      state === null ? null : seconds(feed.reconcileEveryMs),
     ),
     highwater_feed_parked: of(({ feed }) => (parked.has(feed.name) ? 1 : 0)),
     highwater_feed_paused: of(({ state }) => (state === null ? null : state.offset.paused ? 1 : 0)),

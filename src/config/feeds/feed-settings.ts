@@ -233,7 +233,7 @@ export const feedSettings = z
           'Time from one reconcile to the next. A reconcile reads and compares everything, and deletes records that are gone. `never`: only by command. Default: 24h.',
         ),
       deleteShare: numberBetween(0, 1).describe(
-        'If a larger part of the records than this is gone, a reconcile deletes nothing and asks for `--allow-deletes`. Default: 0.05.',
+        'If a larger part of the records than this is gone, a reconcile deletes nothing and asks for `--allow-deletes`. One record is never too many, unless this is 0. Default: 0.05.',
       ),
       snapshotMode: oneOf(['initial', 'never']).describe(
         'How a feed without state begins: `initial` publishes all records as reads, `never` publishes only later changes. Default: `initial`.',

@@ -130,7 +130,7 @@ export async function reconcile(
     const { allowDeletes } = options;
     // One of them may be a record that came without its id.
     if (allowDeletes === null && withoutId > 0) return withheld('rows-without-id');
-    if (missing.count > (allowDeletes ?? feed.deleteShare * (await inScope(state)))) {
+    if (missing.count > (allowDeletes ?? (await deletedUnasked(deps)))) {
       if (!options.dryRun) await movePosition(deps, { withheld_deletes: missing.count });
       return withheld('too-many');
     }
@@ -183,6 +183,11 @@ async function* pieces(records: Records, isSuch: (number: number) => boolean): A
     if (breather.isDue()) await breather.breathe();
   }
   if (some.length > 0) yield some;
+}
+
+/** How many records may be deleted unasked: a share of the feed, and one of a small feed, for which a share of a record is none. */
+async function deletedUnasked({ feed, state }: PollDeps): Promise<number> {
+  return feed.deleteShare === 0 ? 0 : Math.max(1, feed.deleteShare * (await inScope(state)));
 }
 
 /** Records that the feed would show, as far as is known: records that a changed filter leaves out do not count. */

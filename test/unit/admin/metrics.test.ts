@@ -9,7 +9,10 @@ import { firstSourceOffset } from '../../../src/state/source-offset';
 import { testFeed } from '../../support/feeds';
 import { samplesOf } from '../../support/metrics-text';
 
-const feeds = [testFeed('ipos', { pollIntervalMs: 30_000 }), testFeed('insights', {})];
+const feeds = [
+  testFeed('ipos', { pollIntervalMs: 30_000, reconcileEveryMs: 3_600_000 }),
+  testFeed('insights', {}),
+];
 let metrics: Metrics;
 let owners: Map<string, string>;
 let throttledMs: number;
@@ -37,6 +40,8 @@ const state = {
     ...firstSourceOffset('ipos', 'a', 's'),
     last_complete_scan_ms: Date.now() - 5_000,
     high_water_mark: 1_790_000_000,
+    snapshot: 'complete',
+    last_reconcile_ms: 1_790_000_002_000,
   },
   storedOffset: { ...firstSourceOffset('ipos', 'a', 's'), ts_ms: 1_790_000_001_500 },
   recordCount: 7,
@@ -169,6 +174,8 @@ it('shows of a feed what its owner knows, and nothing of one that another instan
     ['highwater_feed_parked', 0],
     ['highwater_drift_paths', 1],
     ['highwater_drifted_values_total', 5],
+    ['highwater_reconcile_timestamp_seconds', 1_790_000_002],
+    ['highwater_reconcile_interval_seconds', 3_600],
     ['highwater_complete_scan_timestamp_seconds', state.offset.last_complete_scan_ms! / 1_000],
   ];
   for (const [name, expected] of gauges) expect([name, await value(name)]).toEqual([name, expected]);

@@ -34,7 +34,7 @@ interface Row extends Partial<Omit<SourceOffset, 'owner'>> {
 function table(all: readonly Row[], width = Number.POSITIVE_INFINITY, color = false): string {
   const rows = all.map(({ owner = 'host:4711', deadLetters = 0, api = 'https://api.example', ...change }) => {
     const offset: SourceOffset = { ...fine, ...change };
-    const feed = { name: offset.feed, pollIntervalMs: 1 };
+    const feed = { name: offset.feed, pollIntervalMs: 1, reconcileEveryMs: null };
     const backfillDone = describeProgress(offset, nowMs)?.done ?? null;
     const status = feedStatus({ feed, offset, owner, live: null, deadLetters, backfillDone }, nowMs);
     return {

@@ -10,7 +10,8 @@ import { runs } from '../../support/runs';
 
 const NOW = 1_790_000_000_000;
 const INTERVAL = 60_000;
-const feed = { name: 'ipos', pollIntervalMs: INTERVAL };
+const DAY = 86_400_000;
+const feed = { name: 'ipos', pollIntervalMs: INTERVAL, reconcileEveryMs: DAY };
 
 const offsetOf = (change: Partial<SourceOffset> = {}): SourceOffset => ({
   ...firstSourceOffset('ipos', 'a', 's'),
@@ -44,8 +45,11 @@ const own = (
   letters: Letters = {},
 ) => judged({ feed, offset: offsetOf(offset), owner: 'live', live: { phase: 'owned', failure }, ...letters });
 /** The view of a command that reads the log. */
-const read = (offset: Partial<SourceOffset> | null, owner: Owner = 'live', of = feed) =>
-  judged({ feed: of, offset: offset === null ? null : offsetOf(offset), owner, live: null });
+const read = (
+  offset: Partial<SourceOffset> | null,
+  owner: Owner = 'live',
+  of: FeedKnowledge['feed'] = feed,
+) => judged({ feed: of, offset: offset === null ? null : offsetOf(offset), owner, live: null });
 /** The view of a waiting instance, which may have read the log. */
 const waiting = (
   owner: Owner,
@@ -150,10 +154,10 @@ describe('a command that reads the log', () => {
   });
 
   it("counts in the publisher's intervals, and in its own only when the log has none", () => {
-    const hasty = { name: 'ipos', pollIntervalMs: 1_000 };
+    const hasty = { ...feed, pollIntervalMs: 1_000 };
     expect(read({}, 'live', hasty)).toMatchObject({ condition: 'up-to-date', poll_interval_ms: INTERVAL });
     expect(read({ poll_interval_ms: null }, 'live', hasty)).toMatchObject({ condition: 'behind' });
-    const patient = { name: 'ipos', pollIntervalMs: 86_400_000 };
+    const patient = { ...feed, pollIntervalMs: 86_400_000 };
     expect(read(late, 'live', patient)).toMatchObject({ behind: true, poll_interval_ms: INTERVAL });
   });
 });
@@ -184,6 +188,39 @@ describe('the problems of a feed', () => {
     expect(drifted!.what).toContain(
       'cusip (text, 3 changes), prior.rating (list instead of string, 1 change)',
     );
+  });
+
+  it.each([
+    ['the last one', { last_reconcile_ms: NOW - 2 * DAY - 1 }, 'The last reconcile ended 2 d ago, and'],
+    [
+      'the snapshot',
+      { snapshot_completed_ms: NOW - 3 * DAY },
+      'No reconcile has ended: the feed began 3 d ago, and',
+    ],
+    [
+      'the beginning',
+      { begins_at: (NOW - 4 * DAY) / 1_000 },
+      'No reconcile has ended: the feed began 4 d ago, and',
+    ],
+  ])('a reconcile is overdue two intervals after %s', (_, offset, says) => {
+    for (const status of [own(offset), read(offset), read(offset, 'none')]) {
+      const overdue = status.problems.find(({ code }) => code === 'RECONCILE_OVERDUE');
+      expect(overdue).toMatchObject({ severity: 'warning', what: expect.stringContaining(says) });
+    }
+    expect(own(offset)).toMatchObject({ ready: true, condition: 'up-to-date' });
+  });
+
+  const long = { last_reconcile_ms: NOW - 9 * DAY };
+  it.each([
+    ['it is not two intervals ago', own({ last_reconcile_ms: NOW - 2 * DAY, snapshot_completed_ms: 1 })],
+    ['none is due', read(long, 'live', { ...feed, reconcileEveryMs: null })],
+    ['nothing was compared', own()],
+    ['a snapshot runs', own({ ...long, snapshot: 'running' })],
+    ['the feed is paused', own({ ...long, paused: true })],
+    ['the feed is parked', own({ ...long, ...storedRefusal })],
+    ['deletes are withheld', own({ ...long, withheld_deletes: 3 })],
+  ])('no reconcile is overdue while %s', (_, status) => {
+    expect(codes(status).join()).not.toContain('RECONCILE_OVERDUE');
   });
 
   it.each([

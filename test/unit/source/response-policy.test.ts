@@ -408,6 +408,21 @@ describe('the charset of an answer', () => {
       expect(await told(unclear)).toMatchObject({ what: expect.stringContaining('Schl\ufffdssel') });
   });
 
+  it.each(['windows-1252', 'cp1252', 'iso-8859-1', 'latin1', 'us-ascii'])(
+    '%s is windows-1252, as on the web: bytes 0x80 to 0x9F are its letters',
+    async (charset) => {
+      const bytes = Buffer.from('{"ipos":[{"id":"\x80\x85\x8a\x93\x9f \x81 é"}]}', 'latin1');
+      expect(await interpret(bytes, 200, type(charset))).toMatchObject({
+        rows: [{ id: '€…Š“Ÿ \x81 é' }],
+      });
+    },
+  );
+
+  it('the bytes 0x80 to 0x9F of another charset are its own', async () => {
+    const bytes = Buffer.from('{"ipos":[{"id":"\x80\xe9"}]}', 'latin1');
+    expect(await interpret(bytes, 200, type('windows-1251'))).toMatchObject({ rows: [{ id: 'Ђй' }] });
+  });
+
   it('a reader of rows gets UTF-8', async () => {
     let read = '';
     const readRows: PolicyContext['readRows'] = (body) => {

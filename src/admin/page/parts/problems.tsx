@@ -8,7 +8,14 @@ interface Found extends ProblemView {
 }
 
 /** Not of the table of errors: what to do is all there is to say. */
-const conditions = ['NO_OWNER', 'OWNER_UNKNOWN', 'BEHIND', 'DEAD_LETTERS', 'DELETES_WITHHELD'];
+const conditions = [
+  'NO_OWNER',
+  'OWNER_UNKNOWN',
+  'BEHIND',
+  'DEAD_LETTERS',
+  'DELETES_WITHHELD',
+  'RECONCILE_OVERDUE',
+];
 
 /** The problems that only a person can fix, with what to do. */
 export function Problems({ feeds, nowMs }: { readonly feeds: readonly FeedView[]; readonly nowMs: number }) {
