@@ -79,10 +79,10 @@ class ReadableCheck {
   private hasRecords: boolean;
   private isUnreadable = false;
   private rows = 0;
-  /** Most rows of one page that are no records. */
+  /** Most rows of one page that became dead letters. */
   private most = 0;
   private first: Rejected | null = null;
-  /** The last rows were no records: the mark does not pass the records before them. */
+  /** The last rows became dead letters: the mark does not pass the records before them. */
   private cap = Number.POSITIVE_INFINITY;
   private shown = 0;
 

@@ -86,30 +86,20 @@ export async function join(
   return { page, anchor };
 }
 
+/** L: from the later second, E: from the earlier one. Neither servers that answer in turn nor such as answer for seconds always fit it. */
+const TURNS = 'LEELELLELLEE';
+
 /**
- * Whether requests from one second never show what requests from an earlier second always show. Of two servers behind one address, one
- * may lag: then each answer proves nothing by itself. In this order it is shown whether they answer by chance, in turn or for seconds.
+ * Whether requests from one second never show what requests from an earlier second always show. One of two servers behind the address
+ * may lag, so that an answer by itself proves nothing.
  */
 async function isAlways(
   show: (from: number) => Promise<{ readonly isShown: boolean }>,
   second: number,
   earlier: number,
 ): Promise<boolean> {
-  for (const from of [
-    second,
-    earlier,
-    earlier,
-    second,
-    earlier,
-    second,
-    second,
-    earlier,
-    second,
-    second,
-    earlier,
-    earlier,
-  ])
-    if ((await show(from)).isShown === (from === second)) return false;
+  for (const turn of TURNS)
+    if ((await show(turn === 'L' ? second : earlier)).isShown === (turn === 'L')) return false;
   return true;
 }
 
