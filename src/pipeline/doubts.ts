@@ -9,11 +9,13 @@ import { type LookDeps, lookAt } from './look';
 import type { Decoder } from './records/decode';
 import { LONGEST_LAG } from './scan/seam';
 
-/** A feed of so many pages is read as a whole. */
-const SMALL_PAGES = 100;
+/** A feed of so many pages is read as a whole, by the first look. */
+const SMALL_PAGES = 50;
 const ALL = Number.POSITIVE_INFINITY;
-/** Before each look. */
+/** Before each look: a server that lags may answer for seconds until another one does. A large feed is looked at less often. */
 const PAUSES_MS = [0, 1_000, 2_000, 3_000, 4_000];
+const FEW_PAUSES_MS = [0, 10_000];
+const FEW_PAGES = 10;
 
 export interface DoubtDeps extends LookDeps {
   readonly state: Pick<FeedState, 'offset' | 'records' | 'recordCount' | 'image' | 'seenAt'>;
@@ -81,7 +83,7 @@ export class Doubts {
     });
   }
 
-  /** Ids of records that are also shown as they were published, or newer; null if a cache answered. */
+  /** Ids of records that are also shown as they were published, or newer; null if a cache answered, or the signal came. */
   private async shownBeside(records: readonly VendorRecord[]): Promise<ReadonlySet<string> | null> {
     const { deps, signal } = this;
     const { feed, state, images, decode, witnesses } = deps;
@@ -101,12 +103,9 @@ export class Doubts {
       const through = Math.max(
         ...published.map(({ id, updated }) => Math.max(updated, state.seenAt(id) ?? 0)),
       );
-      // The first look of a round is patient: a server may answer for seconds until another one does.
-      const pauses = this.looked === 0 || this.areBeside ? PAUSES_MS : [0];
-      for (const ms of pauses) {
+      for (const [i, ms] of this.pauses().entries()) {
         if (ms > 0) await (deps.pause ?? pause)(ms, signal);
-        signal.throwIfAborted();
-        if (!(await this.lookThrough(from, through, wanted, beside))) return null;
+        if (signal.aborted || !(await this.lookThrough(from, through, wanted, beside, i === 0))) return null;
         if (beside.size === wanted.size) break;
       }
       return beside;
@@ -115,18 +114,30 @@ export class Doubts {
     }
   }
 
+  /** Only the first look of a round is patient, unless contents have come in turn. */
+  private pauses(): readonly number[] {
+    if (this.looked > 0 && !this.areBeside) return [0];
+    return this.isOfPages(FEW_PAGES) ? PAUSES_MS : FEW_PAUSES_MS;
+  }
+
+  private isOfPages(most: number): boolean {
+    const { feed, state } = this.deps;
+    return state.recordCount <= most * feed.pageSize;
+  }
+
   /** @param beside takes the ids that are found @returns false if a cache answered */
   private async lookThrough(
     from: number,
     through: number,
     wanted: ReadonlyMap<string, Buffer>,
     beside: ReadonlySet<string>,
+    isFirst: boolean,
   ): Promise<boolean> {
     const { deps, signal } = this;
-    const { feed, state } = deps;
-    const isSmall = state.recordCount <= SMALL_PAGES * feed.pageSize;
+    const { feed } = deps;
+    const isWhole = isFirst && this.isOfPages(SMALL_PAGES);
     // Without a known record in front of them, the filter may leave out the seconds that it is asked for.
-    for (const before of isSmall ? [ALL] : [feed.wideOverlapSeconds, LONGEST_LAG, ALL]) {
+    for (const before of isWhole ? [ALL] : [feed.wideOverlapSeconds, LONGEST_LAG, ALL]) {
       const range = { from: Math.max(0, from - before), through, withoutFilter: before === ALL };
       const { isPresent, leastKnown } = await lookAt(deps, range, (id) => wanted.has(id), signal);
       if (!isPresent) return false;

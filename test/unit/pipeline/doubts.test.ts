@@ -1,3 +1,5 @@
+import { poll } from '../../../src/pipeline/poll';
+import { pollRound } from '../../../src/pipeline/round';
 import type { PageRequest } from '../../../src/source/source';
 import { testFeed } from '../../support/feeds';
 import { reconciled } from '../../support/operations';
@@ -157,6 +159,19 @@ it('older records than their images are published if the API shows nothing else,
   await publisher.poll({ wide: true });
   expect((await published()).filter((event) => event.startsWith('u'))).toHaveLength(20);
   await pollsWithoutNews();
+});
+
+it('a stop does not wait for the looks, and leaves the record to a later poll', async () => {
+  let name = 'new';
+  const { published } = await start(() => [row('a', name, NOW - (name === 'new' ? 50 : 100))], 10);
+  name = 'old';
+  const { deps } = publisher.owned();
+  const stop = new AbortController();
+  const stopping = { ...deps, pause: async () => stop.abort() };
+  await poll(stopping, pollRound(stopping, true), stop.signal);
+  expect(await published()).toEqual(['r a new']);
+  await publisher.poll({ wide: true });
+  expect(await published()).toEqual(['r a new', 'u a old']);
 });
 
 it.each([0, 9])('a poll that reads everything, and shows %i of 20 records, is not complete', async (left) => {
