@@ -263,7 +263,7 @@ const answers = {
   },
   POLL_UNREADABLE: {
     ...passes,
-    what: 'The API answered with rows, but none of them is a record any more, not even the last one that was published. Most often the API has renamed the member of `idField` or `updatedField`, or changed the form of its times. The message quotes the first row.',
+    what: 'The API answered with rows, but none of them is a record any more. Most often the API has renamed the member of `idField` or `updatedField`, or changed the form of its times. The message quotes the first row.',
     now: 'The rows are kept as dead letters, and the high-water mark stands still. The feed is tried again after growing pauses: once the rows are records again, all of them are published.',
     remedy:
       'If the API has changed for good, correct idField, updatedField and updatedFormat of the feed in highwater.yaml, and its schema. Otherwise tell the vendor.',
