@@ -264,11 +264,12 @@ class OrderedScan {
       return page;
     }
     const { reader } = this.position;
-    const { lag } = reader.paging();
+    const { lag, begin } = reader.paging();
     const found = await join(this.position, seam, anchor, page);
     if (found === null) return null;
     // The first request of the scan has left rows out as well, unless it asked for everything.
-    const mayMiss = reader.paging().lag !== lag && this.from > 0;
+    const now = reader.paging();
+    const mayMiss = (now.lag !== lag && this.from > 0) || now.begin !== begin;
     const { page: joined, anchor: from } = mayMiss
       ? { page: await reader.readFirst(this.from), anchor: this.from }
       : found;
@@ -289,6 +290,7 @@ class OrderedScan {
     const isOdd = length === 0 || ((wide || snapshot) && (least === null || least > mark));
     if (!mayRewind || mark === 0 || from === 0 || !isOdd || reader.paging().lagTestedAt === mark) return page;
     reader.setPaging({ ...reader.paging(), lagTestedAt: mark });
+    if (await reader.testBegin()) return reader.readFirst(from);
     const second = Math.max(0, from - LONGEST_LAG);
     const earlier = await reader.readFirst(second);
     const { facts } = earlier;

@@ -86,7 +86,7 @@ export async function join(
   return { page, anchor };
 }
 
-/** L: from the later second, E: from the earlier one. Neither servers that answer in turn nor such as answer for seconds always fit it. */
+/** Requests from the later second (L) and the earlier one (E). In no fixed turn do two servers answer all L, and only these. */
 const TURNS = 'LEELELLELLEE';
 
 /**

@@ -24,7 +24,7 @@ async function start(
   show: (rows: readonly unknown[], request: PageRequest) => readonly unknown[] = (rows) => rows,
 ) {
   const clock = { ms: NOW_MS };
-  const whole = { ...plainShape, ...shape };
+  const whole = Object.assign(shape, { ...plainShape, ...shape });
   const vendor = styledVendor(whole, () => clock.ms);
   const write = (id: string, updated: number) =>
     vendor.rows.set(id, { ...ipo({ id, notes: `${updated}` }), id, updated });
@@ -288,4 +288,36 @@ it('rows that were updated together in a list by id do not end a scan by `update
   await publisher.poll();
   expect(unknown()).toEqual([]);
   expect((await reconciled(publisher, feed)).deleted).toBe(0);
+});
+
+describe.each([20, 60])('pages of %i rows that come to begin at 0', (pageSize) => {
+  const seconds = Array.from({ length: 40 }, (_, i) => 10 + 20 * Math.floor(i / 3));
+
+  /** Pages have begun at 1 until now. */
+  async function renumbered() {
+    const shape: { -readonly [Member in keyof VendorShape]: VendorShape[Member] } = {
+      ...plainShape,
+      style: 'page',
+      first: 'one, zero is refused',
+    };
+    const api = await start(shape, seconds, pageSize);
+    await publisher.poll();
+    shape.first = 'zero';
+    return api;
+  }
+
+  it('lose no record to a reconcile', async () => {
+    const { feed, unknown, write } = await renumbered();
+    write('first', NOW - 9_000 + 1);
+    expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 0, missing: 0 });
+    expect(unknown()).toEqual([]);
+  });
+
+  it.each([5, 50, 150])('are found by a poll of %i changes', async (changes) => {
+    const { unknown, write } = await renumbered();
+    for (let i = 0; i < changes; i++) write(`new${i}`, NOW - 500 + i);
+    await publisher.poll();
+    expect([unknown(), publisher.logger.warnings]).toEqual([[], []]);
+    expect(publisher.owned().deps.state.offset).toMatchObject({ page_begin: 0, filter_lag: 0 });
+  });
 });
