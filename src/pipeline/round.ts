@@ -64,7 +64,7 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
       ...advance(before, check.progressOf(progress, decoded, before, observedAtMs, isVague), observedAtMs),
       ...(isYetToBegin(before) && { begins_at: progress.highWaterMark }),
     }),
-    end: () => check.end(start.snapshot),
+    end: () => check.end(),
   };
 }
 
@@ -90,10 +90,10 @@ class ReadableCheck {
   constructor(
     private readonly feed: Feed,
     private readonly begin: number,
-    duringSnapshot: boolean,
+    private readonly isSnapshot: boolean,
     private readonly logger: Logger,
   ) {
-    this.hasRecords = duringSnapshot && begin > 0;
+    this.hasRecords = isSnapshot && begin > 0;
   }
 
   /**
@@ -103,7 +103,7 @@ class ReadableCheck {
   progressOf(
     progress: ScanProgress,
     { records, rejected }: Decoded,
-    { empty_since_ms, high_water_mark, record_count }: SourceOffset,
+    { empty_since_ms, high_water_mark, record_count, scope_seq }: SourceOffset,
     observedAtMs: number,
     isVague: boolean,
   ): ScanProgress {
@@ -115,7 +115,9 @@ class ReadableCheck {
       this.cap = records.reduce((last, { updated }) => Math.max(last, updated), high_water_mark);
     else if (records.length > 0) this.cap = Number.POSITIVE_INFINITY;
     this.shown += records.length + rejected.length;
-    const settled = progress.settled && !(progress.complete && this.showsTooFew(progress, record_count));
+    // A filter that has changed may hide any number of records.
+    const known = scope_seq === 0 ? record_count : 0;
+    const settled = progress.settled && !(progress.complete && this.showsTooFew(progress, known));
     const held = { ...progress, settled, highWaterMark: Math.min(progress.highWaterMark, this.cap) };
     if (this.hasRecords) return held;
     const { duringSnapshot, complete } = progress;
@@ -144,7 +146,8 @@ class ReadableCheck {
   }
 
   /** @throws HighwaterError SNAPSHOT_UNREADABLE, POLL_UNREADABLE if the round has ended and every row of it is a dead letter */
-  end(isSnapshot: boolean): void {
+  end(): void {
+    const { isSnapshot } = this;
     if (!this.isUnreadable) return;
     const { name, updatedField: field, updatedFormat } = this.feed;
     const round = isSnapshot ? 'snapshot' : 'poll';

@@ -89,6 +89,25 @@ it.each([
   });
 });
 
+it('the latest rows that cannot be read are published by the first poll that can', async () => {
+  await oddWorld('ipos', {}, { pageSize: 10 }, async ({ api, pub, clock }) => {
+    for (let i = 0; i < 15; i++) api.stores.ipos.upsert(row(`a${i}`, T0 - 5000 + i));
+    api.behave({ drift: { withoutId: 1 } });
+    for (let i = 0; i < 5; i++) api.stores.ipos.upsert(row(`b${i}`, T0 - 2000 + 100 * i));
+    api.behave({ drift: { withoutId: 0 } });
+    await pub.poll({ wide: true });
+    const found = await ids(pub);
+    expect(found.size).toBe(15);
+    clock.ms += 7_200_000;
+    for (let i = 0; i < 5; i++) {
+      api.stores.ipos.remove(`b${i}`);
+      api.stores.ipos.upsert(row(`b${i}`, T0 - 2000 + 100 * i));
+    }
+    await pub.poll();
+    expect((await ids(pub)).size).toBe(20);
+  });
+});
+
 it('rows without id in a second wider than a page do not park the feed', async () => {
   await oddWorld('ipos', {}, { pageSize: 10 }, async ({ api, pub }) => {
     for (let i = 0; i < 40; i++) api.stores.ipos.upsert(row(`a${i}`, T0 - 5000 + i));
