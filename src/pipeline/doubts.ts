@@ -3,7 +3,9 @@ import type { FeedCodec } from '../avro/codec/feed-codec';
 import { rowKeys } from '../feeds/row-keys';
 import { remind } from '../logging/remind';
 import type { FeedState } from '../state/feed-state';
+import type { PendingState } from '../state/pending-state';
 import type { ScanPage, VendorRecord } from '../types';
+import type { EarlierContents } from './changes/earlier-contents';
 import type { Images } from './changes/images';
 import { type LookDeps, lookAt } from './look';
 import type { Decoder } from './records/decode';
@@ -18,24 +20,25 @@ const FEW_PAUSES_MS = [0, 10_000];
 const FEW_PAGES = 10;
 
 export interface DoubtDeps extends LookDeps {
-  readonly state: Pick<FeedState, 'offset' | 'records' | 'recordCount' | 'image' | 'seenAt'>;
+  readonly state: Pick<FeedState, 'offset' | 'records' | 'recordCount'>;
   readonly decode: Decoder;
   readonly images: Images;
+  readonly earlier: EarlierContents;
   readonly codec: Pick<FeedCodec, 'image'>;
-  /** For tests. */
+  /** Default: waits. */
   readonly pause?: typeof pause;
 }
 
 /**
- * Decides about records that would go back to earlier contents. The vendor may have taken a change back. Or a replica lags, a list shows
- * earlier versions beside the latest, or two records have the same id. One decides for one round.
+ * Decides about records that would go back to earlier contents. The vendor may have taken a change back. Or a server lags, a list shows
+ * earlier versions beside the latest, or two records have the same id. Make one for each round.
  */
 export class Doubts {
   /** Pages of the round, and of its looks. A look may read about as many as the round. */
   private pages = 0;
   private looked = 0;
-  /** A look has found both contents. */
-  private areBeside = false;
+  /** A look has found published contents beside those in doubt. */
+  private hasFoundBoth = false;
 
   constructor(
     private readonly deps: DoubtDeps,
@@ -45,14 +48,20 @@ export class Doubts {
   /**
    * The page is read once more. Records on which both answers agree are published if the API no longer shows what was published. The
    * others are left to a later poll.
+   * @param pending the state that the records were compared with
    */
-  async confirmed(doubtful: readonly VendorRecord[], page: ScanPage): Promise<readonly VendorRecord[]> {
+  async confirmed(
+    doubtful: readonly VendorRecord[],
+    page: ScanPage,
+    pending: Pick<PendingState, 'image' | 'seenAt'>,
+  ): Promise<readonly VendorRecord[]> {
     const agreed = await this.agreed(doubtful, page);
     if (agreed.length === 0) return agreed;
-    if (this.looked > this.pages) return this.areBeside ? [] : agreed;
-    const beside = await this.shownBeside(agreed);
+    if (this.looked > this.pages) return this.hasFoundBoth ? [] : agreed;
+    const beside = await this.shownBeside(agreed, pending);
     if (beside === null) return [];
-    this.areBeside ||= beside.size > 0;
+    this.hasFoundBoth ||= beside.size > 0;
+    for (const id of beside) this.deps.earlier.keep(id, page.observedAtMs);
     this.warnOf(
       agreed.filter(({ id }) => beside.has(id)),
       'in turn',
@@ -79,15 +88,18 @@ export class Doubts {
     return doubtful.filter((record) => {
       const other = again.get(record.id);
       if (other?.updated !== record.updated) return false;
-      return images.compare(image.encode(record), other).changedFields.length === 0;
+      return images.isShownBy(image.encode(record), other);
     });
   }
 
-  /** Ids of records that are also shown as they were published, or newer; null if a cache answered, or the signal came. */
-  private async shownBeside(records: readonly VendorRecord[]): Promise<ReadonlySet<string> | null> {
+  /** Ids of records that the API also shows as they were published; null if a cache answered, or the signal came. */
+  private async shownBeside(
+    records: readonly VendorRecord[],
+    pending: Pick<PendingState, 'image' | 'seenAt'>,
+  ): Promise<ReadonlySet<string> | null> {
     const { deps, signal } = this;
-    const { feed, state, images, decode, witnesses } = deps;
-    const wanted = new Map(records.map(({ id }) => [id, state.image(id)!]));
+    const { feed, images, decode, witnesses } = deps;
+    const wanted = new Map(records.map(({ id }) => [id, pending.image(id)!]));
     const published = [...wanted].map(([id, image]) => ({ id, updated: images.decode(image).updated }));
     const keys = rowKeys(feed);
     const beside = new Set<string>();
@@ -95,13 +107,13 @@ export class Doubts {
       this.looked++;
       const found = rows.filter((row) => wanted.has(keys.id(row) ?? ''));
       for (const record of decode(found).records)
-        if (images.compare(wanted.get(record.id)!, record).changedFields.length === 0) beside.add(record.id);
+        if (images.isShownBy(wanted.get(record.id)!, record)) beside.add(record.id);
     };
     witnesses.add(witness);
     try {
       const from = Math.min(...published.map(({ updated }) => updated));
       const through = Math.max(
-        ...published.map(({ id, updated }) => Math.max(updated, state.seenAt(id) ?? 0)),
+        ...published.map(({ id, updated }) => Math.max(updated, pending.seenAt(id) ?? 0)),
       );
       for (const [i, ms] of this.pauses().entries()) {
         if (ms > 0) await (deps.pause ?? pause)(ms, signal);
@@ -116,7 +128,7 @@ export class Doubts {
 
   /** Only the first look of a round is patient, unless contents have come in turn. */
   private pauses(): readonly number[] {
-    if (this.looked > 0 && !this.areBeside) return [0];
+    if (this.looked > 0 && !this.hasFoundBoth) return [0];
     return this.isOfPages(FEW_PAGES) ? PAUSES_MS : FEW_PAUSES_MS;
   }
 
@@ -157,8 +169,8 @@ export class Doubts {
 
 const WARNINGS = {
   'in one answer': (id: string) =>
-    `the API shows record ${id} more than once in one answer, with different contents. Each content is published once, and the newest ` +
-    'counts. If these are different records, name another member in idField, too. If they are versions of one record, ask for the ' +
+    `the API shows record ${id} more than once in one answer, with different contents. Only the newest row counts, and the last of rows ` +
+    'with the same time. If these are different records, name another member in idField, too. If they are versions of one record, ask for the ' +
     'latest only (the query of the feed).',
   'in turn': (id: string) =>
     `some answers show record ${id} as it was before its last change, others as it is. Only the latter count. A server behind the ` +

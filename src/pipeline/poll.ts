@@ -7,7 +7,6 @@ import type { FeedSession, FeedTopics } from '../log/commit-log';
 import { traced } from '../logging/tracing';
 import type { Source } from '../source/source';
 import type { FeedState } from '../state/feed-state';
-import type { EarlierContents } from './changes/earlier-contents';
 import type { Images } from './changes/images';
 import { PageChanges, type PublishedChanges } from './changes/page-changes';
 import { type DoubtDeps, Doubts } from './doubts';
@@ -28,7 +27,6 @@ export interface PollDeps extends DoubtDeps {
   readonly registry: SchemaRegistry;
   readonly decode: Decoder;
   readonly images: Images;
-  readonly earlier: EarlierContents;
   readonly encoder: Encoder;
   readonly drift: Drift;
   /** Name of the installation, and of this instance. */
@@ -100,7 +98,8 @@ export async function poll(deps: PollDeps, round: Round, signal: AbortSignal): P
       await inSlices(records, (record) => changes.compare(record, false));
       if (changes.doubtful.length > 0) {
         await batch.commit(); // pages before this one do not wait for a second read
-        for (const record of await doubts.confirmed(changes.doubtful, page)) changes.compare(record, true);
+        for (const record of await doubts.confirmed(changes.doubtful, page, pending))
+          changes.compare(record, true);
       }
       doubts.endPage(changes.outdated);
       batch.add(page, changes.news(decoded), pending);

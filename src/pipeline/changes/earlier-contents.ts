@@ -1,25 +1,46 @@
 import { createHash } from 'node:crypto';
 
-/** Records that are remembered. */
-const MOST = 10_000;
+const MOST_RECORDS = 10_000;
+const MOST_CONTENTS = 8;
+/** A server may lag for so long. A price may come back to a value later. */
+const KNOWN_MS = 60_000;
+/** For contents that the API has shown beside others. */
+const KEPT_MS = 86_400_000;
+
+interface Earlier {
+  readonly hashes: readonly string[];
+  readonly untilMs: number;
+}
 
 /**
- * Contents that records had before they changed without a later `updated`. If one comes again, a server that lags may have shown it, or
- * another record with the same id.
+ * Contents that records had before they changed without a later `updated`. If one comes again soon, a server that lags may have shown
+ * it, or another record with the same id. Times are those of observation, Unix ms.
  */
 export class EarlierContents {
-  private readonly hashes = new Map<string, Set<string>>();
+  private readonly records = new Map<string, Earlier>();
 
   /** @param image with its `updated`, so contents of an earlier second are others */
-  add(id: string, image: Buffer): void {
-    const known = this.hashes.get(id) ?? new Set();
-    this.hashes.delete(id);
-    this.hashes.set(id, known.add(hashOf(image)));
-    if (this.hashes.size > MOST) this.hashes.delete(this.hashes.keys().next().value!);
+  add(id: string, image: Buffer, nowMs: number): void {
+    const known = this.known(id, nowMs);
+    const hashes = [...(known?.hashes ?? []), hashOf(image)].slice(-MOST_CONTENTS);
+    this.records.delete(id);
+    this.records.set(id, { hashes, untilMs: Math.max(known?.untilMs ?? 0, nowMs + KNOWN_MS) });
+    if (this.records.size > MOST_RECORDS) this.records.delete(this.records.keys().next().value!);
   }
 
-  has(id: string, image: Buffer): boolean {
-    return this.hashes.get(id)?.has(hashOf(image)) === true;
+  /** The API shows contents of the record beside others. */
+  keep(id: string, nowMs: number): void {
+    const known = this.known(id, nowMs);
+    if (known !== null) this.records.set(id, { ...known, untilMs: nowMs + KEPT_MS });
+  }
+
+  has(id: string, image: Buffer, nowMs: number): boolean {
+    return this.known(id, nowMs)?.hashes.includes(hashOf(image)) === true;
+  }
+
+  private known(id: string, nowMs: number): Earlier | null {
+    const known = this.records.get(id);
+    return known !== undefined && nowMs <= known.untilMs ? known : null;
   }
 }
 

@@ -14,6 +14,8 @@ export interface Images {
   /** The record that an image stands for, as if its row were decoded today, by the feed's schema. */
   decode(image: Buffer): VendorRecord;
   compare(image: Buffer, record: VendorRecord): ImageComparison;
+  /** Whether readers see no difference; false if the two cannot be compared. */
+  isShownBy(image: Buffer, record: VendorRecord): boolean;
   /** The image without what the feed's `omit` names. It is the image itself if that holds nothing of it. */
   withoutOmitted(image: Buffer): Buffer;
 }
@@ -51,7 +53,7 @@ export function createImages(
     return other;
   }
 
-  return {
+  const images: Images = {
     decode(wire) {
       const other = otherSchema(wire);
       return other === null ? image.decode(wire) : other.decode(image.decodeAsWritten(wire));
@@ -66,6 +68,13 @@ export function createImages(
       if (other.isEqual(written, record)) return { beforeRecord, changedFields: [] };
       return { beforeRecord, changedFields: compare(published.values, record.values) };
     },
+    isShownBy(wire, record) {
+      try {
+        return images.compare(wire, record).changedFields.length === 0;
+      } catch {
+        return false;
+      }
+    },
     withoutOmitted(wire) {
       if (feed.omit.length === 0) return wire;
       const other = otherSchema(wire);
@@ -73,6 +82,7 @@ export function createImages(
       return removeMembers(row, feed.omit).size === 0 ? wire : image.encode(decodeRow(row));
     },
   };
+  return images;
 }
 
 /** A member that `ignore` names is taken out of both sides, as if the vendor had not sent it. */

@@ -192,7 +192,10 @@ export class PageChanges {
     return null;
   }
 
-  /** The list that takes a record which differs from its image and is not newer; null: it is published. */
+  /**
+   * The list that takes a record which differs from its image and is not newer; null: it is published. In one answer, the newest row is
+   * the record; if several have its time, the last of them.
+   */
   private doubtAbout(
     record: VendorRecord,
     before: Buffer,
@@ -200,17 +203,18 @@ export class PageChanges {
     isConfirmed: boolean,
   ): VendorRecord[] | null {
     const { images, earlier, codec } = this.deps;
+    const { observedAtMs } = this;
     const { id, updated } = record;
     const isOlder = updated < updatedBefore;
+    const isKnown = !isOlder && earlier.has(id, codec.image.encode(record), observedAtMs);
     this.rowsOfId ??= rowsOfIds(this.page);
     const rows = this.rowsOfId.get(id) ?? [];
-    // The last one counts of rows with the same time.
-    const others = isOlder ? rows : rows.slice(rows.indexOf(record) + 1);
-    const isImage = (row: VendorRecord) => images.compare(before, row).changedFields.length === 0;
-    if (others.some((row) => (isOlder && row.updated > updated) || isImage(row))) return this.outdated;
+    const others = isOlder || isKnown ? rows : rows.slice(rows.indexOf(record) + 1);
+    if (others.some((row) => (isOlder && row.updated > updated) || images.isShownBy(before, row)))
+      return this.outdated;
     if (isConfirmed) return null;
-    if (isOlder || earlier.has(id, codec.image.encode(record))) return this.doubtful;
-    earlier.add(id, before);
+    if (isOlder || isKnown) return this.doubtful;
+    earlier.add(id, before, observedAtMs);
     return null;
   }
 

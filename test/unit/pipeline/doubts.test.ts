@@ -51,7 +51,10 @@ async function start(shown: (request: PageRequest) => readonly Row[], pageSize =
   return {
     async published(): Promise<string[]> {
       const events = await publisher.topic('ipos');
-      return events.map(({ decoded }) => `${decoded!.op} ${decoded!.after.id} ${decoded!.after.notes}`);
+      return events.map(({ decoded }) => {
+        const { op, before, after } = decoded!;
+        return `${op} ${(after ?? before).id} ${(after ?? before).notes}`;
+      });
     },
     reconcile: () => reconciled(publisher, feed),
   };
@@ -86,6 +89,47 @@ describe('two records with one id', () => {
     await pollsWithoutNews();
     expect((await published()).filter((event) => event.startsWith('u a')).length).toBeLessThan(4);
     expect(warnings()).toHaveLength(1);
+  });
+
+  it.each([true, false])(
+    'are published in their order if there are more of them (times: %s)',
+    async (isDated) => {
+      const many = ['one', 'two', 'three', 'two'].map((notes) => row('a', notes));
+      const { published } = await start(() => many, 10, isDated);
+      await pollsWithoutNews();
+      expect(await published()).toEqual(['r a one', 'u a two']);
+      many.reverse();
+      const before = asked.length;
+      await publisher.poll();
+      expect(asked.length - before).toBeLessThan(4);
+    },
+  );
+
+  it('on two pages end to change places, however long it is from poll to poll', async () => {
+    const apart = [row('a', 'one'), row('b', 'b'), row('c', 'c'), row('a', 'other')];
+    const { published } = await start(() => apart, 2, false);
+    await publisher.poll();
+    const events = await published();
+    for (let i = 0; i < 3; i++) {
+      clock.ms += 3_600_000;
+      await publisher.poll();
+    }
+    expect(await published()).toEqual(events);
+  });
+
+  it('may go, and come back in another order', async () => {
+    const others = Array.from({ length: 9 }, (_, i) => row(`b${i}`, 'b', NOW - 90 + i));
+    const both = [row('a', 'one'), row('a', 'other')];
+    const shown = [row('0', '0', NOW - 200), ...both, ...others];
+    const { published, reconcile } = await start(() => shown, 100);
+    shown.splice(1, 2);
+    await publisher.poll({ wide: true });
+    await reconcile();
+    expect((await published()).slice(-1)).toEqual(['d a other']);
+    shown.splice(1, 0, both[1]!, both[0]!);
+    await publisher.poll({ wide: true });
+    await pollsWithoutNews();
+    expect((await published()).slice(-1)).toEqual(['c a other']);
   });
 
   it('are both seen if the second one comes later', async () => {
@@ -191,4 +235,18 @@ it.each([0, 9])('a poll that reads everything, and shows %i of 20 records, is no
   shown.push(...all.slice(left, 10));
   await publisher.poll();
   expect(completed()).toBe(NOW_MS + 60_000);
+});
+
+it('a poll that reads everything is complete although a changed filter has hidden most records', async () => {
+  const shown = Array.from({ length: 40 }, (_, i) => row(`r${i}`, 'there'));
+  await start(() => shown, 10, false);
+  await publisher.poll();
+  shown.length = 10;
+  await publisher.restart({ scope: 'narrow' });
+  for (let i = 0; i < 3; i++) {
+    clock.ms += 60_000;
+    await publisher.poll();
+  }
+  expect(publisher.owned().deps.state.offset.last_complete_scan_ms).toBe(clock.ms);
+  expect(publisher.logger.warnings).toEqual([]);
 });

@@ -105,6 +105,19 @@ describe('a record that is older than its image', () => {
   });
 });
 
+it('a row that cannot be compared does not keep another row of its record from being published', () => {
+  const compare: typeof images.compare = (image, record) => {
+    if (record.values.name === 'Bad') throw new Error('odd');
+    return images.compare(image, record);
+  };
+  const rows = ['Good', 'Bad'].map((name) => ipo({ id: 'a', updated: 100, name }));
+  const { records } = ipos.decode(ipos.read(rows));
+  const deps = { ...ipos.changeDeps, images: { ...images, compare } };
+  const changes = new PageChanges(deps, ipos.state.begin(), OBSERVED_AT_MS, 'poll', records);
+  for (const record of records) changes.compare(record, false);
+  expect([changes.news(null).events.length, changes.unfit.length]).toEqual([1, 1]);
+});
+
 describe('a record that cannot be published', () => {
   const failing = (id: string, error: Error) => ({
     image: {
