@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Terminal as Emulator } from '@xterm/headless';
 import { build } from './build';
-import { DEADLINE_MS } from './until';
+import { DEADLINE_MS, until } from './until';
 
 /** The command line in a real pseudo-terminal, and the screen of a terminal of that size. */
 export interface TerminalSession {
@@ -17,8 +18,8 @@ export interface TerminalSession {
   sees(pattern: RegExp, withinMs?: number): Promise<void>;
   /** As typed: `\u0003` is Ctrl-C. */
   type(text: string): void;
-  /** Closes the terminal: the command gets SIGHUP. */
-  hangUp(): void;
+  /** Closes the terminal: the command gets SIGHUP. Resolves when it has ended. */
+  hangUp(): Promise<void>;
   /** Exit code, once it has ended. */
   ended(withinMs?: number): Promise<number | null>;
 }
@@ -38,27 +39,32 @@ export const hasScript = /util-linux/.test(
 
 /** Starts command lines in terminals for the tests of the file it is called in. After each test it ends those still running. */
 export function terminals(): (args: readonly string[], options: TerminalOptions) => TerminalSession {
-  const running = new Set<ChildProcess>();
+  const running = new Set<TerminalSession & { readonly child: ChildProcess }>();
   let dist = '';
   beforeAll(async () => {
     if (!hasScript) throw new Error('these tests need `script` of util-linux');
     dist = await build();
   });
   afterEach(async () => {
-    for (const child of running) {
-      if (child.exitCode !== null || child.signalCode !== null) continue;
-      const closed = once(child, 'close');
-      // With it the terminal goes, which what runs there takes for the end (SIGHUP).
-      child.kill('SIGKILL');
-      await closed;
+    for (const { child, hangUp } of running) {
+      if (child.exitCode === null && child.signalCode === null) await hangUp();
     }
     running.clear();
   });
   return (args, options) => {
     const session = start([process.execPath, path.join(dist, 'cli', 'main.js'), ...args], options);
-    running.add(session.child);
+    running.add(session);
     return session;
   };
+}
+
+/** Of a file that may be gone by now: empty then. */
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 function start(
@@ -110,7 +116,14 @@ function start(
       }
     },
     type: (text) => void child.stdin.write(text),
-    hangUp: () => void child.kill('SIGKILL'),
+    async hangUp() {
+      // The command outlives `script`, and still writes into its folder for a while.
+      const commands = readText(`/proc/${child.pid}/task/${child.pid}/children`).split(' ').filter(Boolean);
+      child.kill('SIGKILL');
+      await closed;
+      // A zombie has ended: the first process of a container may never ask for it.
+      await until(() => commands.every((pid) => !/\) [^ZX] /.test(readText(`/proc/${pid}/stat`))));
+    },
     async ended(withinMs = DEADLINE_MS) {
       const late = delay(withinMs, 'late', { ref: false });
       if ((await Promise.race([closed, late])) === 'late') throw new Error(`still running:\n${screen()}`);

@@ -79,8 +79,8 @@ it('a publisher ends in order when its terminal closes', async () => {
   await session.sees(/snapshot complete/);
   const owner = () => examineLocalLog(path.join(folder(), 'data')).owner;
   expect(owner()).not.toBeNull();
-  session.hangUp();
-  await until(() => owner() === null);
+  await session.hangUp();
+  expect(owner()).toBeNull();
 });
 
 it.each<[string, Record<string, string>]>([
