@@ -327,8 +327,8 @@ function withheld(feed: string, count: number): FeedProblem {
   return {
     code: 'DELETES_WITHHELD',
     severity: 'warning',
-    what: `The last reconcile was not shown ${counted(count, 'record')} and kept ${count === 1 ? 'it' : 'them'}: more than it deletes unasked.`,
-    remedy: `\`highwater reconcile ${feed} --dry-run\` names some of them: ask the API for these. If they are really gone: \`highwater reconcile ${feed} --allow-deletes ${count}\`.`,
+    what: `The last reconcile was not shown ${counted(count, 'record')} and kept ${count === 1 ? 'it' : 'them'}.`,
+    remedy: `\`highwater reconcile ${feed} --dry-run\` says why and names some: ask the API for these. If they are really gone: \`highwater reconcile ${feed} --allow-deletes ${count}\`.`,
   };
 }
 

@@ -117,9 +117,12 @@ it('deletes the oldest record; the newest only when something newer shows that t
   await publisher.poll();
   for (const key of [oldest, newest]) api.stores.ipos.remove(key);
 
-  expect(await reconciled()).toMatchObject({ deleted: 1, missing: 1, why: 'not-proved' });
+  const why = 'not-proved';
+  expect(await reconciled()).toMatchObject({ deleted: 1, missing: 1, withheldIds: [newest], why });
+  expect(publisher.owned().deps.state.offset.withheld_deletes).toBe(1);
   api.stores.ipos.touch(keys()[10]!);
-  expect(await reconciled()).toMatchObject({ deleted: 1, missing: 0 });
+  expect(await reconciled()).toMatchObject({ deleted: 1, missing: 0, withheldIds: [] });
+  expect(publisher.owned().deps.state.offset.withheld_deletes).toBe(0);
   const deleted = (await news()).filter(({ op }) => op === 'd').map(({ before }) => before.id);
   expect(deleted).toEqual([oldest, newest]);
 });

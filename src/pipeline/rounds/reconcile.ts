@@ -57,7 +57,7 @@ export interface ReconcileResult {
   readonly deleted: number;
   /** Records that no answer showed and that were not deleted; `why` has the reason. */
   readonly missing: number;
-  /** Ids of the first missing records, at most 5; empty if their deletes were tried. */
+  /** Ids of the first missing records, at most 5. */
   readonly withheldIds: readonly string[];
   readonly why:
     | 'too-many'
@@ -139,19 +139,26 @@ export async function reconcile(
     let probed = 0;
     let deleted = 0;
     let tooLarge = 0;
+    let kept: string[] = [];
+    const isKept = (id: string) => {
+      const number = records.find(id);
+      return number !== -1 && isMissing(number);
+    };
     for await (const some of pieces(records, isMissing)) {
       tell(2, { phase: 'probe', missing: missing.count, probed });
       // Nothing comes between the probe and the deletes that it proves.
-      const deletes = (await probe.gone(some)).filter((id) => isMissing(records.find(id)));
-      const published = deletes.length === 0 ? 0 : await publishDeletes(deps, deletes, options);
+      const gone = new Set((await probe.gone(some)).filter(isKept));
+      const published = gone.size === 0 ? 0 : await publishDeletes(deps, [...gone], options);
       probed += some.length;
       deleted += published;
-      tooLarge += deletes.length - published;
+      tooLarge += gone.size - published;
+      kept = [...kept, ...some.filter((id) => !gone.has(id))].filter(isKept).slice(0, IDS_NAMED);
       await options.between();
     }
-    const left = missing.count - deleted;
+    // Some of them may have been shown since.
+    const left = (await count(records, isMissing)).count - (options.dryRun ? deleted : 0);
     const why = left === 0 ? null : left === tooLarge ? 'too-large' : 'not-proved';
-    return await ended(deps, options, { ...found, deleted, missing: left, withheldIds: [], why });
+    return await ended(deps, options, { ...found, deleted, missing: left, withheldIds: kept, why });
   } finally {
     deps.witnesses.delete(witness);
   }
@@ -291,6 +298,6 @@ async function ended(
   { dryRun }: ReconcileOptions,
   result: ReconcileResult,
 ): Promise<ReconcileResult> {
-  if (!dryRun) await movePosition(deps, { last_reconcile_ms: Date.now(), withheld_deletes: 0 });
+  if (!dryRun) await movePosition(deps, { last_reconcile_ms: Date.now(), withheld_deletes: result.missing });
   return result;
 }
