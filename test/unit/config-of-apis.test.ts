@@ -234,6 +234,13 @@ it.each<[string, Section, string, object?]>([
     authOf({ scheme: 'header', name: 'Host', tokenEnv: 'SHOP_TOKEN' }),
     `${named}.name: expected the name of a header that highwater does not set itself, such as X-Api-Key`,
   ],
+  ...['api_key', 'apiKey', 'access-token', 'clientSecret', 'password', 'token'].map(
+    (name): [string, Section, string] => [
+      `a secret in the query parameter ${name}`,
+      { ...orders, query: { [name]: 's3cret' } },
+      `feeds.orders.query.${name}: carries a secret, which must not stand in the file, expected it in auth (scheme query, with tokenEnv, tokenFile or tokenCommand)`,
+    ],
+  ),
   [
     'a secret header',
     { ...orders, headers: { Authorization: 'Bearer s3cret' } },
@@ -420,7 +427,7 @@ it.each<[string, Section, string, object?]>([
   [
     'a token among the filters',
     { ...orders, auth: { scheme: 'query', name: 'key', tokenEnv: 'SHOP_TOKEN' }, query: { key: 's3cret' } },
-    'feeds.orders.query.key: carries the token, expected it in auth (tokenEnv, tokenFile or tokenCommand)',
+    'feeds.orders.query.key: carries a secret, which must not stand in the file, expected it in auth (scheme query, with tokenEnv, tokenFile or tokenCommand)',
   ],
 ])('%s is a mistake', (_, section, expected, given = env) => {
   expect(mistakes(section, { given })).toEqual([expected]);

@@ -297,7 +297,7 @@ describe('mistakes', () => {
     [
       'a token among the parameters',
       { file: 'feeds: {ipos: {query: {token: abc}}}' },
-      'feeds.ipos.query (highwater.yaml, line 1): expected query parameters with their values, token not among them (see auth)',
+      'feeds.ipos.query.token (highwater.yaml, line 1): carries a secret, which must not stand in the file, expected it in auth (scheme query, with tokenEnv, tokenFile or tokenCommand)',
     ],
     [
       'one topic for two feeds',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { recordDecoder } from '../../avro/codec/record-decoder';
 import { feedName, feedNameText } from '../../config/feeds/load-feeds';
-import { secretNames } from '../../config/feeds/request-settings';
+import { secretHeaders, secretParameters } from '../../config/feeds/request-settings';
 import { parseConfig } from '../../config/files/config-text';
 import { CONFIG_VARIABLE, DEFAULT_CONFIG_FILE, namedConfigFile } from '../../config/files/read-config-file';
 import { type ApiConfig, loadConfig } from '../../config/load-config';
@@ -156,7 +156,9 @@ async function replaceFiles<T>(texts: Readonly<Record<string, string>>, check: (
 
 /** @throws HighwaterError USAGE_INVALID if a secret would be written to the file */
 function refuseSecrets(url: URL, headers: InitFlags['header']): void {
-  const found = [...url.searchParams.keys(), ...Object.keys(headers)].find((name) => secretNames.test(name));
+  const found =
+    [...url.searchParams.keys()].find((name) => secretParameters.test(name)) ??
+    Object.keys(headers).find((name) => secretHeaders.test(name));
   if (found === undefined) return;
   throw usageError(
     `${found} carries a secret, and would be written to the file`,

@@ -24,7 +24,6 @@ import {
 } from '../value-types';
 import { auth, headers, paging } from './request-settings';
 
-const queryText = 'query parameters with their values, token not among them (see auth)';
 const keyPaths = 'the path of a member, or a list of paths';
 const memberPath = () => matching(/^[^[\]]+$/, 'a dotted path such as customer.email, without brackets');
 const memberPaths = () => z.array(memberPath(), { error: 'a list of dotted paths' });
@@ -178,8 +177,7 @@ export const feedSettings = z
         'How the next page is asked for: `style` is `page`, `offset`, `cursor`, `link` or `none`. Default: `{ style: page }`. [All styles](adding-a-feed.md#another-api) and their keys.',
       ),
       query: z
-        .record(z.string(), text().nullable(), { error: queryText })
-        .refine((query) => !Object.hasOwn(query, 'token'), { error: queryText })
+        .record(z.string(), text().nullable(), { error: 'query parameters with their values' })
         .describe(
           'Fixed query parameters, such as filters. They are added to the parameters of the definition; `null` removes one.',
         ),

@@ -8,9 +8,12 @@ const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 /** Set by highwater or by HTTP itself. `Accept` may be replaced: vendors have media types of their own. */
 const ownHeaders =
   /^(accept-encoding|cache-control|user-agent|host|connection|content-length|transfer-encoding|te|upgrade|expect|proxy-.*)$/i;
-/** Headers and query parameters that carry secrets by their names. */
-export const secretNames =
+/** Headers that carry secrets by their names. */
+export const secretHeaders =
   /authorization|cookie|token|secret|password|(api|access|auth|subscription)[-_]?key/i;
+/** Query parameters that do. A `token_address` is none: some APIs are about tokens. */
+export const secretParameters =
+  /^(token|.*(secret|password|(api|access|auth|subscription)[-_]?(key|token)))$/i;
 
 const variable = (what: string) =>
   matching(/^[A-Za-z_][A-Za-z0-9_]*$/, `the name of a variable that holds the ${what}`).optional();
@@ -35,7 +38,7 @@ const clientCredentials = z.strictObject({
   audience: text('the audience of the token, such as https://api.example.com').optional(),
   parameters: z
     .record(z.string(), text(), { error: parametersText })
-    .refine((parameters) => !Object.keys(parameters).some((name) => secretNames.test(name)), {
+    .refine((parameters) => !Object.keys(parameters).some((name) => secretHeaders.test(name)), {
       error: parametersText,
     })
     .default({}),
@@ -128,14 +131,18 @@ export function checkRequests(feed: FeedDefinition, add: Add): void {
   checkPaging(feed, add);
   checkBody(feed, add);
   const parameter = tokenParameter(feed.auth ?? usualAuth);
+  for (const name of Object.keys(feed.query))
+    if (name === parameter || secretParameters.test(name))
+      add(
+        ['query', name],
+        'carries a secret, which must not stand in the file, expected it in auth (scheme query, with tokenEnv, tokenFile or tokenCommand)',
+      );
   if (parameter === null) return;
   const taken = `is "${parameter}", which carries the token, expected another name`;
   for (const [role, name] of Object.entries(feed.parameters))
     if (name === parameter) add(['parameters', role], taken);
   if (feed.paging.style === 'cursor' && feed.paging.parameter === parameter)
     add(['paging', 'parameter'], taken);
-  if (Object.hasOwn(feed.query, parameter))
-    add(['query', parameter], 'carries the token, expected it in auth (tokenEnv, tokenFile or tokenCommand)');
 }
 
 function checkHeaders({ headers, auth }: FeedDefinition, add: Add): void {
@@ -144,7 +151,7 @@ function checkHeaders({ headers, auth }: FeedDefinition, add: Add): void {
     const isCarrier = auth?.scheme === 'header' && auth.name.toLowerCase() === name.toLowerCase();
     if (!headerName.test(name)) add(at, 'is not the name of a header');
     else if (ownHeaders.test(name)) add(at, 'is set by highwater itself, expected another header');
-    else if (isCarrier || secretNames.test(name))
+    else if (isCarrier || secretHeaders.test(name))
       add(
         at,
         'carries a secret, which must not stand in the file, expected it in auth (scheme bearer, basic or header, with tokenEnv, tokenFile or tokenCommand)',
