@@ -159,6 +159,8 @@ export interface Paging {
   readonly ordered: boolean;
   /** Number of the first page: 1 if the server has no page 0. */
   readonly begin: number;
+  /** Most rows of a first page whose answer has named a next page; 0: none has. */
+  readonly rowsBeforeNext: number;
   /**
    * Seconds. The filter has to be asked for so many seconds earlier to show the rows of a second: 1 if it leaves that second out, hours
    * if it drops the time zone. `WHOLE_FEED`: it goes by something else than `updated`, so everything is asked for.

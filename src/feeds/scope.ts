@@ -24,6 +24,17 @@ export function scopeFingerprint(feed: FeedDefinition, baseUrl: string): string 
     ...(feed.body === undefined ? [] : [{ body: feed.body }]),
     ...(leftOut.flat().length === 0 ? [] : leftOut),
   ];
-  const scope = JSON.stringify(whole);
-  return createHash('sha256').update(scope).digest('hex');
+  return fingerprint(whole);
+}
+
+/** Identifies how pages are asked for: names of parameters, paging, and the form of times. @returns sha256 in hex */
+export function requestFingerprint(feed: FeedDefinition): string {
+  const { parameters, paging, method, updatedField, updatedFormat, updatedSinceFormat, windowSeconds } = feed;
+  const roles = Object.entries(parameters).sort(([a], [b]) => (a < b ? -1 : 1));
+  const style = Object.entries(paging).sort(([a], [b]) => (a < b ? -1 : 1));
+  return fingerprint([roles, style, method, updatedField, updatedFormat, updatedSinceFormat, windowSeconds]);
+}
+
+function fingerprint(parts: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }

@@ -3,7 +3,7 @@ import { rowKeys } from '../feeds/row-keys';
 import type { Logger } from '../logging/logger';
 import { type Source, sourceFromNow } from '../source/source';
 import type { FeedState } from '../state/feed-state';
-import { learnedPaging } from './position';
+import { learnedPaging, shownRecords } from './position';
 import { scan } from './scan/scan';
 
 /** The owned feed as a look needs it. */
@@ -54,7 +54,10 @@ export async function lookAt(
 ): Promise<Sight> {
   const paging = learnedPaging(state.offset, feed);
   const begin = { highWaterMark: Math.floor(from), overlapSeconds: 0 };
-  const start = { ...begin, snapshot: false, wide: true, paging, otherBorders: true, withoutFilter };
+  const start = {
+    ...{ ...begin, snapshot: false, wide: true, paging, otherBorders: true, withoutFilter },
+    shownRecords: shownRecords(state.offset),
+  };
   const keys = rowKeys(feed);
   const rows = new Map<string, number | null>();
   let leastKnown = Number.POSITIVE_INFINITY;

@@ -39,9 +39,15 @@ export function pagingFields(paging: Paging): Partial<SourceOffset> {
     page_size: paging.pageSize,
     longest_page: paging.longestPage,
     page_begin: paging.begin,
+    rows_before_next: paging.rowsBeforeNext,
     filter_lag: paging.lag,
     filter_tested_at: paging.lagTestedAt,
   };
+}
+
+/** Records that an answer with everything shows, unless they are gone; 0: a filter that has changed may hide any number. */
+export function shownRecords({ scope_seq, record_count }: SourceOffset): number {
+  return scope_seq === 0 ? record_count : 0;
 }
 
 /** The stored paging, as far as the feed's present declaration allows. */
@@ -51,9 +57,14 @@ export function learnedPaging(offset: SourceOffset, feed: FeedDefinition): Pagin
 
 function storedPaging(offset: SourceOffset, pageSize: number): Paging {
   const { page_offset_unit: unit, first_page, page_size, longest_page } = offset;
-  const { page_begin: begin, filter_lag: lag, filter_tested_at: lagTestedAt } = offset;
-  if (page_size === null) return { ...unknownPaging(pageSize), begin, lag, lagTestedAt };
-  const known = { unit, firstPage: first_page ?? 0, ordered: offset.ordered, begin, lag, lagTestedAt };
+  const lasting = {
+    begin: offset.page_begin,
+    rowsBeforeNext: offset.rows_before_next,
+    lag: offset.filter_lag,
+    lagTestedAt: offset.filter_tested_at,
+  };
+  if (page_size === null) return { ...unknownPaging(pageSize), ...lasting };
+  const known = { unit, firstPage: first_page ?? 0, ordered: offset.ordered, ...lasting };
   // A smaller page size was learned (a cap, a size limit). A larger page size belongs to an older setting.
   if (page_size > pageSize) return { ...known, pageSize, longestPage: null };
   return { ...known, pageSize: page_size, longestPage: longest_page };

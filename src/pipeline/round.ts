@@ -6,7 +6,7 @@ import type { Logger } from '../logging/logger';
 import { remind } from '../logging/remind';
 import type { SourceOffset } from '../state/source-offset';
 import type { Origin, Rejected, ScanPage, ScanProgress } from '../types';
-import { advance, learnedPaging } from './position';
+import { advance, learnedPaging, shownRecords } from './position';
 import type { Decoded } from './records/decode';
 import { isYetToBegin, scanFromNow } from './scan/beginning';
 import { type ScanDeps, scan } from './scan/scan';
@@ -51,6 +51,7 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
     snapshot: offset.snapshot !== 'complete',
     wide,
     paging: learnedPaging(offset, feed),
+    shownRecords: shownRecords(offset),
   };
   const check = new ReadableCheck(feed, offset.high_water_mark, start.snapshot, deps.logger);
   return {
@@ -103,10 +104,11 @@ class ReadableCheck {
   progressOf(
     progress: ScanProgress,
     { records, rejected }: Decoded,
-    { empty_since_ms, high_water_mark, record_count, scope_seq }: SourceOffset,
+    before: SourceOffset,
     observedAtMs: number,
     isVague: boolean,
   ): ScanProgress {
+    const { empty_since_ms, high_water_mark } = before;
     this.hasRecords ||= records.length > 0;
     this.rows += rejected.length;
     this.most = Math.max(this.most, rejected.length);
@@ -115,9 +117,8 @@ class ReadableCheck {
       this.cap = records.reduce((last, { updated }) => Math.max(last, updated), high_water_mark);
     else if (records.length > 0) this.cap = Number.POSITIVE_INFINITY;
     this.shown += records.length + rejected.length;
-    // A filter that has changed may hide any number of records.
-    const known = scope_seq === 0 ? record_count : 0;
-    const settled = progress.settled && !(progress.complete && this.showsTooFew(progress, known));
+    const settled =
+      progress.settled && !(progress.complete && this.showsTooFew(progress, shownRecords(before)));
     const held = { ...progress, settled, highWaterMark: Math.min(progress.highWaterMark, this.cap) };
     if (this.hasRecords) return held;
     const { duringSnapshot, complete } = progress;

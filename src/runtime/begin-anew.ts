@@ -93,8 +93,9 @@ function begunAnew(
   ownerEpoch: string,
   nowMs: number,
 ): SourceOffset {
-  const { feed, scope, scope_since_ms, paused, partition_counts, poll_interval_ms } = stored;
-  const kept = { scope_since_ms, paused, poll_interval_ms, partition_counts: partition_counts.map(() => 0) };
+  const { feed, scope, asked_by, scope_since_ms, paused, poll_interval_ms } = stored;
+  const partition_counts = stored.partition_counts.map(() => 0);
+  const kept = { asked_by, scope_since_ms, paused, poll_interval_ms, partition_counts };
   const first = { ...firstSourceOffset(feed, incarnation, scope), ...kept };
   const begun = { ...first, owner: stored.owner, owner_epoch: ownerEpoch, commit: 1, ts_ms: nowMs };
   if (stored.begins_at === 0) return begun;

@@ -50,8 +50,11 @@ export function nextPage(
   if (paging.style === 'cursor') {
     const { from, lastRow, hasMore } = paging;
     if (lastRow !== undefined) return behindLastRow(rows, answer, { ...paging, lastRow }, context);
-    const isLast = hasMore !== undefined && valueAtPath(answer, hasMore) === false;
-    return isLast ? none : textAt(answer, from!, context);
+    const more = hasMore === undefined ? undefined : valueAtPath(answer, hasMore);
+    if (more === false) return none;
+    const found = textAt(answer, from!, context);
+    const isLost = found.kind === 'next' && found.next === null && more === true;
+    return isLost ? { ...found, isLast: false } : found;
   }
   if (paging.style === 'page' || paging.style === 'offset') return counted(answer, paging);
   if (paging.style !== 'link') return none;

@@ -6,6 +6,7 @@ import { HighwaterError } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
 import type { Feed } from '../feeds/feed';
 import { idPaths } from '../feeds/row-keys';
+import { requestFingerprint } from '../feeds/scope';
 import type { FeedSession, FeedTopics, LogRecord, TopicEnd } from '../log/commit-log';
 import type { Logger } from '../logging/logger';
 import type { RestoredState } from './feed-state';
@@ -15,7 +16,7 @@ import { imageStore } from './image-store';
 import { type GoingOn, keepImages, readKept } from './kept-images';
 import type { ImageDecoder } from './pending-state';
 import { imageReader, learnWriter, leavesImagesWhole, type ReadImages, writerOf } from './read-images';
-import { firstSourceOffset, newIncarnation, type SourceOffset } from './source-offset';
+import { firstSourceOffset, newIncarnation, nothingLearned, type SourceOffset } from './source-offset';
 
 export interface RestoreDeps {
   readonly session: FeedSession;
@@ -60,7 +61,9 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
   const { session, topics, logger } = deps;
   const stored = await restoreOffset(feed, deps, signal);
   const offset =
-    stored === null ? null : inScope({ ...stored, id_field: keptIdField(stored, feed) }, feed, deps.scope);
+    stored === null
+      ? null
+      : asAsked(inScope({ ...stored, id_field: keptIdField(stored, feed) }, feed, deps.scope), feed);
   const topicId = session.endOf(topics.current.name)?.topicId ?? null;
   const restoring: Restoring = { ...deps, feed, topicId, offset, signal };
   const files = imageFiles(deps.stateDir, topics.current.name, feed.name, logger);
@@ -190,7 +193,8 @@ async function restoreOffset(
  * of the own clock. The first answer tells the server's clock and sets the mark (`pipeline/scan/beginning.ts`).
  */
 export function newOffset(feed: Feed, scope: string, nowMs: number): SourceOffset {
-  const offset = { ...firstSourceOffset(feed.name, newIncarnation(), scope), id_field: idPaths(feed) };
+  const first = firstSourceOffset(feed.name, newIncarnation(), scope);
+  const offset = { ...first, id_field: idPaths(feed), asked_by: requestFingerprint(feed) };
   if (feed.snapshotMode === 'initial') return offset;
   return { ...offset, snapshot: 'complete', begins_at: Math.floor(nowMs / 1000) };
 }
@@ -207,6 +211,13 @@ function inScope(offset: SourceOffset, feed: Feed, scope: string): SourceOffset 
   // Records of the new scope from before the mark are unknown, like all records when the feed began.
   const begins_at = Math.max(offset.begins_at, high_water_mark);
   return { ...anew, snapshot, snapshot_completed_ms, high_water_mark, begins_at };
+}
+
+/** Facts that were learned of paging and filter hold while pages are asked for in the same way. An earlier version has not kept how. */
+function asAsked(offset: SourceOffset, feed: Feed): SourceOffset {
+  const asked_by = requestFingerprint(feed);
+  if (offset.asked_by === asked_by) return offset;
+  return { ...offset, ...(offset.asked_by !== '' && nothingLearned), asked_by };
 }
 
 function otherImages(topic: string, counts: readonly number[], offset: SourceOffset): HighwaterError {

@@ -14,6 +14,7 @@ export interface SourceOffset {
   readonly record_count: number;
   readonly partition_counts: readonly number[];
   readonly scope: string;
+  readonly asked_by: string;
   readonly id_field: readonly string[];
   readonly scope_seq: number;
   readonly scope_since_ms: number;
@@ -27,6 +28,7 @@ export interface SourceOffset {
   readonly longest_page: number | null;
   readonly ordered: boolean;
   readonly page_begin: number;
+  readonly rows_before_next: number;
   readonly filter_lag: number;
   readonly filter_tested_at: number;
   readonly empty_since_ms: number | null;
@@ -66,6 +68,19 @@ export interface BackfillProgress {
   readonly rows: number;
 }
 
+/** Nothing is known of the API's paging and filter. */
+export const nothingLearned = {
+  page_offset_unit: null,
+  first_page: null,
+  page_size: null,
+  longest_page: null,
+  ordered: true,
+  page_begin: 0,
+  rows_before_next: 0,
+  filter_lag: 0,
+  filter_tested_at: 0,
+} as const satisfies Partial<SourceOffset>;
+
 export function firstSourceOffset(feed: string, incarnation: string, scope: string): SourceOffset {
   return {
     feed,
@@ -80,6 +95,7 @@ export function firstSourceOffset(feed: string, incarnation: string, scope: stri
     record_count: 0,
     partition_counts: [],
     scope,
+    asked_by: '',
     id_field: [],
     scope_seq: 0,
     scope_since_ms: 0,
@@ -87,14 +103,7 @@ export function firstSourceOffset(feed: string, incarnation: string, scope: stri
     last_reconcile_ms: null,
     begins_at: 0,
     backfill: null,
-    page_offset_unit: null,
-    first_page: null,
-    page_size: null,
-    longest_page: null,
-    ordered: true,
-    page_begin: 0,
-    filter_lag: 0,
-    filter_tested_at: 0,
+    ...nothingLearned,
     empty_since_ms: null,
     last_complete_scan_ms: null,
     poll_interval_ms: null,

@@ -23,7 +23,16 @@ const RUNS = modelRuns<[World]>(60, 20_261);
 const NOW_MS = 1_790_000_000_000;
 
 type Step =
-  | { readonly kind: 'poll' | 'wide poll' | 'restart' | 'reconcile' | 'count from zero' }
+  | {
+      readonly kind:
+        | 'poll'
+        | 'wide poll'
+        | 'restart'
+        | 'reconcile'
+        | 'count from zero'
+        | 'lose next'
+        | 'find next';
+    }
   | { readonly kind: 'create' | 'update' | 'remove'; readonly at: number; readonly count: number };
 
 interface World {
@@ -31,6 +40,8 @@ interface World {
   readonly rows: number;
   readonly perSecond: number;
   readonly pageSize: number;
+  /** The rows at the beginning were created up to so many hours before they were updated. */
+  readonly delay: number;
   readonly steps: readonly Step[];
 }
 
@@ -67,6 +78,7 @@ const world: fc.Arbitrary<World> = fc.record({
   rows: fc.integer({ min: 0, max: 60 }),
   perSecond: fc.constantFrom(1, 2, 3, 20, 100),
   pageSize: fc.constantFrom(2, 10, 10, 25, 25, 1000),
+  delay: fc.constantFrom(0, 0.1, 3, 40),
   steps: fc.array(
     fc.oneof(
       fc.constantFrom<Step>(
@@ -75,6 +87,8 @@ const world: fc.Arbitrary<World> = fc.record({
         { kind: 'restart' },
         { kind: 'reconcile' },
         { kind: 'count from zero' },
+        { kind: 'lose next' },
+        { kind: 'find next' },
       ),
       fc.record({
         kind: fc.constantFrom('create', 'update', 'remove'),
@@ -93,7 +107,7 @@ function isNumbered({ style }: VendorShape): boolean {
 /** Rows side by side that no page shows. */
 const HIDDEN = 30;
 
-async function play({ shape: first, rows, perSecond, pageSize, steps }: World): Promise<void> {
+async function play({ shape: first, rows, perSecond, pageSize, delay, steps }: World): Promise<void> {
   const shape = { ...first };
   const clock = { ms: NOW_MS };
   const vendor = styledVendor(shape, () => clock.ms);
@@ -103,6 +117,8 @@ async function play({ shape: first, rows, perSecond, pageSize, steps }: World): 
   };
   for (let i = 0; i < rows; i++)
     write(`r${String(i).padStart(3, '0')}`, second() - 9_000 + Math.floor(i / perSecond) * 20);
+  for (const [i, { id, updated }] of [...vendor.rows.values()].entries())
+    vendor.created.set(id, updated - Math.floor((delay * 3_600 * ((i * 37) % 100)) / 100));
   const middle = second() - 9_000 + Math.floor(rows / 2 / perSecond) * 20;
   for (let i = 0; shape.hides && i < HIDDEN; i++) write(`hidden${i}`, middle);
   const source: Source = {
@@ -133,6 +149,14 @@ async function play({ shape: first, rows, perSecond, pageSize, steps }: World): 
         return reconcileNow();
       case 'count from zero':
         shape.first = 'zero';
+        return;
+      case 'lose next':
+        // An answer without rows is like that of a feed without changes. If no page has named a next one, and its size cannot be asked for, the rows behind it are like rows that are gone.
+        shape.isNextLost =
+          !shape.beginsBlank && (shape.sized || publisher.owned().deps.state.offset.rows_before_next > 0);
+        return;
+      case 'find next':
+        shape.isNextLost = false;
         return;
       default:
         for (let i = 0; i < now.count; i++) {
@@ -191,7 +215,7 @@ async function expectRead(
   if (unknown.length === 0) return;
   const { warnings } = publisher.logger;
   expect([unknown.map(({ id }) => id), warnings.length > 0]).toStrictEqual([expect.anything(), true]);
-  if (shape.depth < rows.size || shape.hides)
+  if (shape.depth < rows.size || shape.hides || shape.isNextLost)
     return expect(warnings.join()).toContain('nothing of it is deleted');
   // Only if no other borders can be asked for, a row may be hidden for good.
   expect([shape.ties, shape.sized && pageSize > 2 && !shape.hides]).toStrictEqual(['by page', false]);

@@ -32,6 +32,8 @@ export interface VendorShape {
   readonly endless: boolean;
   /** The last page, which has rows, names itself as the next one. */
   readonly endsOnItself: boolean;
+  /** No answer names a next page any more, for example since the member has another name. */
+  readonly isNextLost: boolean;
   /** A page begins with the last row of the page before. */
   readonly overlaps: boolean;
   /** A link or a cursor holds a page number; else it holds a place in the order. */
@@ -85,6 +87,7 @@ export const plainShape: VendorShape = {
   endsEmpty: false,
   endless: false,
   endsOnItself: false,
+  isNextLost: false,
   overlaps: false,
   linksNumbers: false,
   isCut: false,
@@ -111,6 +114,7 @@ export const anyShape = {
   endsEmpty: fc.boolean(),
   endless: fc.boolean(),
   endsOnItself: fc.boolean(),
+  isNextLost: fc.constant(false),
   overlaps: fc.boolean(),
   linksNumbers: fc.boolean(),
   isCut: fc.boolean(),
@@ -260,7 +264,7 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
     async fetchPage(_feed, request): Promise<SourcePage> {
       asked.push(request);
       vendor.beforeAnswer(asked.length);
-      const page = answer(request);
+      const page = shape.isNextLost ? { ...answer(request), next: null } : answer(request);
       return { ...page, serverDateMs: nowMs(), receivedAtMs: nowMs() };
     },
   };

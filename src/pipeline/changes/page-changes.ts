@@ -41,6 +41,16 @@ export interface ChangeDeps {
  * The facts about changes that are counted once they are committed. A page that waits for its commit keeps only these: its records would
  * survive many garbage collections for a few numbers.
  */
+/** A row that a reconcile has found at a time that polls had passed. */
+export interface MissedRow {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly updated: number;
+}
+
+/** Each of them may be asked for once more. */
+export const MOST_MISSED = 5;
+
 export interface PublishedChanges {
   readonly count: number;
   readonly ops: Readonly<Record<Op, number>>;
@@ -50,6 +60,8 @@ export interface PublishedChanges {
   readonly polledUpdated: readonly number[];
   /** Creates and updates of a reconcile that the next poll would have found too. */
   readonly ordinary: { readonly c: number; readonly u: number };
+  /** Records of a reconcile with an `updated` that polls had passed without seeing it, at most `MOST_MISSED`. */
+  readonly missed: readonly MissedRow[];
   /** The `extra` of the changed records, if it is not empty. */
   readonly extras: readonly RecordValues['extra'][];
 }
@@ -331,16 +343,22 @@ export function publishedChanges(
   const polledUpdated: number[] = [];
   const ordinary = { c: 0, u: 0 };
   const nextPollFrom = feed.parameters.updatedSince === null ? 0 : highWaterMark - feed.overlapSeconds;
+  const missed: MissedRow[] = [];
   const extras: RecordValues['extra'][] = [];
   for (const { change, tail, transitions: moved } of events) {
     ops[change.op]++;
     for (const { index } of moved) transitions[index]!++;
     if (tail.source.origin === 'poll') polledUpdated.push(tail.source.updated);
-    if (tail.source.origin === 'reconcile' && isOrdinary(change, feed, nextPollFrom)) ordinary[change.op]++;
+    if (tail.source.origin === 'reconcile') {
+      const { beforeRecord, afterRecord: now } = change;
+      if (isOrdinary(change, feed, nextPollFrom)) ordinary[change.op]++;
+      else if (now !== null && now.updated !== beforeRecord?.updated && missed.length < MOST_MISSED)
+        missed.push({ id: now.id, updated: now.updated });
+    }
     if (change.afterRecord !== null && hasMembers(change.afterRecord.values.extra))
       extras.push(change.afterRecord.values.extra);
   }
-  return { count: events.length, ops, transitions, polledUpdated, ordinary, extras };
+  return { count: events.length, ops, transitions, polledUpdated, ordinary, missed, extras };
 }
 
 /** A poll would have found it: `updated` has moved, and not to a time that polls have passed. Or a poll compares everything. */

@@ -2,13 +2,14 @@ import { createBreather, inSlices } from '../../async/slices';
 import { rowKeys } from '../../feeds/row-keys';
 import { sourceFromNow } from '../../source/source';
 import type { FeedState, Records } from '../../state/feed-state';
-import { PageChanges } from '../changes/page-changes';
+import { type MissedRow, MOST_MISSED, PageChanges } from '../changes/page-changes';
 import { noteCommitted, type PollDeps, poll } from '../poll';
-import { learnedPaging, pagingFields } from '../position';
+import { learnedPaging, pagingFields, shownRecords } from '../position';
 import type { Round } from '../round';
 import { scan } from '../scan/scan';
 import type { BatchPage } from '../transaction/batch';
 import { movePosition, transact } from '../transaction/transact';
+import { testFilter } from './missed-rows';
 import { absenceProbe } from './prove-absent';
 
 export interface ReconcileOptions {
@@ -95,13 +96,15 @@ export async function reconcile(
     }
   };
   const found: Found = { pages: 0, rows: 0, created: 0, updated: 0, ordinary: 0 };
+  const missed: MissedRow[] = [];
   const tell = teller(found, options);
   const isMissing = (number: number) => !records.isWitnessed(number) && !records.isOutOfScope(number);
 
   records.forgetWitnessed();
   deps.witnesses.add(witness);
   try {
-    let isComplete = await readAll(deps, options, found, tell, 1, signal);
+    let isComplete = await readAll(deps, options, found, tell, 1, signal, missed);
+    if (!options.dryRun) await testFilter(deps, missed.slice(0, MOST_MISSED), signal);
     let isOld = false;
     const unseen = isComplete ? (await count(records, isMissing)).count : 0;
     if (unseen > 0) {
@@ -224,6 +227,7 @@ async function readAll(
   tell: Tell,
   number: number,
   signal: AbortSignal,
+  missed?: MissedRow[],
 ): Promise<boolean> {
   tell(number);
   const { feed, state } = deps;
@@ -232,7 +236,7 @@ async function readAll(
   const otherBorders = number === 1;
   // Polls rely on the filter. If it goes by another time, or never shows some rows, they all leave them out.
   const whole = { highWaterMark: 0, snapshot: false, wide: true, whole: true, withoutFilter: true };
-  const start = { ...whole, paging, otherBorders };
+  const start = { ...whole, paging, otherBorders, shownRecords: shownRecords(state.offset) };
   const note = (page: BatchPage) => {
     found.pages++;
     found.rows += page.rows;
@@ -242,6 +246,7 @@ async function readAll(
       found.created += ops.c - ordinary.c;
       found.updated += ops.u - ordinary.u;
       found.ordinary += ordinary.c + ordinary.u;
+      if (missed !== undefined && missed.length < MOST_MISSED) missed.push(...page.changes.missed);
     }
     tell(number);
   };

@@ -1,5 +1,6 @@
-import { HighwaterError } from '../../errors';
+import type { HighwaterError } from '../../errors';
 import type { ScanPage } from '../../types';
+import { isCode, REFUSALS } from './pages/refusals';
 import type { ScanPosition } from './scan-position';
 
 /**
@@ -25,9 +26,6 @@ export async function* allPages(position: ScanPosition): AsyncGenerator<ScanPage
 
 /** A page that the API does not give is the end. @throws what says nothing about this page */
 function refused(error: unknown): null {
-  const { code } = error as Partial<HighwaterError>;
-  if (error instanceof HighwaterError && (code!.startsWith('SCAN_') || ENDS.has(code!))) return null;
+  if (isCode(error, REFUSALS) || (error as HighwaterError).code?.startsWith('SCAN_')) return null;
   throw error;
 }
-
-const ENDS: ReadonlySet<string> = new Set(['SOURCE_NOT_FOUND', 'SOURCE_REQUEST_REFUSED']);

@@ -35,9 +35,9 @@ export class ScanPosition {
     return this.mark;
   }
 
-  /** Does not move on from an answer that has left out rows: they may be from any second. */
+  /** Does not move on from answers that have left out rows of any second. */
   set highWaterMark(second: number) {
-    this.mark = this.reader.hidden?.by === 'partial' ? Math.min(this.mark, second) : second;
+    this.mark = hasHoles(this.reader.hidden) ? Math.min(this.mark, second) : second;
   }
 
   page(page: FetchedPage, complete = false): ScanPage {
@@ -46,12 +46,11 @@ export class ScanPosition {
     if (hidden !== null) this.warnOfHidden(hidden);
     this.agedMs = Math.max(this.agedMs, page.agedMs);
     this.warnOfAge();
-    const isPartial = hidden?.by === 'partial';
     const progress = {
       highWaterMark,
       shownBelow,
       duringSnapshot,
-      complete: complete && this.blockedBy === null && !(isPartial && duringSnapshot),
+      complete: complete && this.blockedBy === null && !(duringSnapshot && hasHoles(hidden)),
       settled: settled && hidden === null,
       repeats: repeats || hidden !== null,
       agedMs: this.agedMs,
@@ -114,6 +113,11 @@ export class ScanPosition {
   }
 }
 
+/** Rows of any second are left out now, and come once the API is well again. */
+function hasHoles(hidden: HiddenRows | null): boolean {
+  return hidden?.by === 'partial' || hidden?.by === 'no next';
+}
+
 function saidOfHidden(hidden: HiddenRows): string {
   const remedy =
     'They may be behind a limit of paging, or not shown to this token. Ask for fewer rows at once (parameters.updatedSince, or the ' +
@@ -123,6 +127,11 @@ function saidOfHidden(hidden: HiddenRows): string {
       return `the API says by "${hidden.member}" that an answer lacks rows, so the next poll asks for them again.`;
     case 'more':
       return `the API says that more rows follow, and the next page has none. ${remedy} paging.hasMore.`;
+    case 'no next':
+      return (
+        `an answer of ${hidden.rows} rows names no next page, and there must be one. Ask the API once, and compare its answer with ` +
+        'paging of the feed: the member that names the next page may have another name now.'
+      );
     case 'total':
       return `the API counts ${hidden.total} rows, and shows ${hidden.shown}. ${remedy} paging.total.`;
   }

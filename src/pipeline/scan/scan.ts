@@ -15,7 +15,7 @@ import { WindowReader } from './pages/window-reader';
 import { Clocks } from './present';
 import { ScanPosition } from './scan-position';
 import { scanWithoutOrder } from './scan-without-order';
-import { isFilterOfNoUse, join, LONGEST_LAG, missingOf, type Seam, seamAt } from './seam';
+import { isFilterOfNoUse, join, LagTest, LONGEST_LAG, missingOf, type Seam, seamAt } from './seam';
 
 /** The begin of a scan, and the facts known before it. Times are Unix seconds. */
 export interface ScanStart {
@@ -31,6 +31,8 @@ export interface ScanStart {
   readonly whole?: boolean;
   /** Pages begin and end at other rows than usual, so that a row that the usual pages hide is seen. */
   readonly otherBorders?: boolean;
+  /** How many records an answer with everything shows, as far as is known. Default: 0. */
+  readonly shownRecords?: number;
   /** All pages are read as well, as far as paging reaches, so that no row is left to the filter. */
   readonly withoutFilter?: boolean;
 }
@@ -58,7 +60,7 @@ export async function* scan(
     start.wide && start.paging.pageSize < feed.pageSize
       ? withPageSize(start.paging, feed.pageSize)
       : start.paging;
-  const reader = new PageReader(feed, deps.source, paging, signal);
+  const reader = new PageReader(feed, deps.source, paging, signal, start.shownRecords);
   // Only a scan of the whole feed can learn the paging, because its rows have different seconds.
   const isWhole = start.whole === true || (start.snapshot && start.highWaterMark === 0);
   if (isWhole && (reader.paging().unit === null || feed.paging.style !== 'page')) await reader.learnPaging();
@@ -105,6 +107,7 @@ type WideSecond = 'read' | 'read-again' | 'out-of-order' | 'end';
 /** A scan that relies on rows coming oldest first. */
 class OrderedScan {
   private readonly clocks: Clocks;
+  private readonly lagTest: LagTest;
   private cursor: KeysetCursor;
   /** The scan may begin again, before the present, once. */
   private mayRewind: boolean;
@@ -135,6 +138,7 @@ class OrderedScan {
     this.cursor = { anchor: from, expectsRows, leaps: 0 };
     this.clocks = new Clocks(start.snapshot, position.feed.overlapSeconds);
     this.mayRewind = start.mayRewind;
+    this.lagTest = new LagTest(position, start.snapshot);
   }
 
   /** @returns null at the end, or the page at which the rows turned out not to come oldest first */
@@ -161,7 +165,7 @@ class OrderedScan {
 
       const isEverything =
         reader.kind === 'single' && !mayBeCut(position.feed, page) && facts.length < (known ?? 0);
-      const isShort = reader.kind === 'numbered' ? facts.length < (known ?? 0) : page.next === null;
+      const isShort = reader.kind === 'numbered' ? facts.length < (known ?? 0) : reader.isEnd(page);
       const fullPage = isEverything ? Number.POSITIVE_INFINITY : this.fullPage(page, known);
       const present = this.clocks.presentAt(page, isShort);
       this.pin = present.pin;
@@ -173,6 +177,7 @@ class OrderedScan {
       // A page of one second does not show the order, so the mark waits for the pages behind it.
       if (step.kind !== 'wide-second') this.moveMark(Math.min(mark, joint), joint + (isEverything ? 1 : 0));
       const isOver = step.kind === 'end';
+      if (isOver && (await this.lagTest.atEnd(joint))) return page;
       yield position.page(page, isOver && !this.hasNextWindow(page));
       if (isOver && (yield* this.entersNextWindow(page))) continue;
       if (isOver) return null;
@@ -196,7 +201,7 @@ class OrderedScan {
     // An answer that holds everything may be cut at a length that nobody has declared.
     if (kind === 'single') return mayBeCut(this.position.feed, page) ? null : known;
     if (kind === 'numbered') return page.isLast ? Number.POSITIVE_INFINITY : known;
-    return page.next === null ? Number.POSITIVE_INFINITY : null;
+    return this.position.reader.isEnd(page) ? Number.POSITIVE_INFINITY : null;
   }
 
   private moveTo(next: KeysetCursor, seam: Seam | null): void {
@@ -244,7 +249,8 @@ class OrderedScan {
     const { anchor } = this.cursor;
     if (seam === null || seam.due.size === 0) return page;
     // A page that does not pass the anchor's second may show the seam on the pages behind it.
-    if (page.facts.length > 0 && (page.facts.last ?? 0) <= anchor) return page;
+    if (page.facts.length > 0 && (page.facts.last ?? 0) <= anchor)
+      return (await this.lagTest.atSlowPage(anchor)) ? null : page;
     const missing = this.toBeTested(seam, missingOf(page.facts, seam));
     return missing === null ? page : this.rejoined(page, missing, anchor);
   }

@@ -1,4 +1,5 @@
 import { HighwaterError } from '../../errors';
+import type { Feed } from '../../feeds/feed';
 import { WHOLE_FEED } from '../../types';
 import { type FetchedPage, haveSameKeys, type PageFacts } from './pages/page-facts';
 import type { PageReader } from './pages/page-reader';
@@ -103,19 +104,24 @@ async function isAlways(
   return true;
 }
 
+interface Looked {
+  readonly first: FetchedPage;
+  readonly isShown: boolean;
+  readonly isFar: boolean;
+  /** Key of each row on the pages → its second. */
+  readonly seen: ReadonlyMap<string, number>;
+}
+
 /** The pages from a second on, until they show the seam or pass the anchor, which may be too far behind them. */
-async function look(
-  reader: PageReader,
-  from: number,
-  seam: Seam,
-  anchor: number,
-): Promise<{ readonly first: FetchedPage; readonly isShown: boolean; readonly isFar: boolean }> {
+async function look(reader: PageReader, from: number, seam: Seam, anchor: number): Promise<Looked> {
   const first = await reader.readFirst(from);
+  const seen = new Map<string, number>();
   let page = first;
   for (let n = 1, before = 0; ; n++) {
     const { facts } = page;
-    if (showsSeam(facts, seam)) return { first, isShown: true, isFar: false };
-    if (n >= MOST_PAGES) return { first, isShown: false, isFar: true };
+    for (const [i, key] of facts.keys.entries()) seen.set(key, facts.updated[i] ?? Number.NaN);
+    if (showsSeam(facts, seam)) return { first, isShown: true, isFar: false, seen };
+    if (n >= MOST_PAGES) return { first, isShown: false, isFar: true, seen };
     if (facts.length === 0 || (facts.greatest ?? 0) > anchor || reader.kind === 'single') break;
     before += facts.length;
     if (before >= reader.reach) break;
@@ -125,7 +131,7 @@ async function look(
     if (n > 1 && haveSameKeys(next.facts, facts)) break;
     page = next;
   }
-  return { first, isShown: false, isFar: false };
+  return { first, isShown: false, isFar: false, seen };
 }
 
 /** A second that is wider than so many pages is not looked through for one row. */
@@ -149,6 +155,7 @@ async function learnLag(
     reader.setPaging({ ...reader.paging(), lag });
     const { first: page, isShown, isFar } = await look(reader, anchor, seam, anchor);
     if (!isShown && !isFar) continue;
+    if (await leavesOutLater(reader, anchor)) break;
     warnOfLag(position, lag);
     return { page, anchor };
   }
@@ -157,6 +164,58 @@ async function learnLag(
   if (!isShown) return { page: still, anchor: shownFrom };
   giveUpFilter(position);
   return null;
+}
+
+/**
+ * Whether the filter leaves out a row that is later than one that it shows. A filter by `updated` never does, whatever its lag. One by the
+ * time of creation seems to have a lag, if most rows are updated some time later.
+ */
+async function leavesOutLater(reader: PageReader, anchor: number): Promise<boolean> {
+  const none: Seam = { due: new Map(), earlier: [] };
+  const { seen: shown } = await look(reader, anchor, none, anchor);
+  let least = anchor;
+  for (const second of shown.values()) least = Math.min(least, second);
+  for (const from of [Math.max(0, anchor - LONGEST_LAG), 0]) {
+    const { seen } = await look(reader, from, none, anchor);
+    const ties = new Map<number, number>();
+    for (const second of seen.values()) ties.set(second, (ties.get(second) ?? 0) + 1);
+    // One of several rows of a second may be hidden where two pages meet.
+    const row = [...seen].find(
+      ([key, second]) =>
+        second > least && second < anchor && ties.get(second) === 1 && shown.get(key) !== second,
+    );
+    if (row === undefined) continue;
+    const alone: Seam = { ...none, due: new Map([row]) };
+    if (await isAlways((second) => look(reader, second, alone, row[1]), anchor, from)) return true;
+  }
+  return false;
+}
+
+/** Tests during a snapshot whether the lag that was learned is one. When it is learned, there may be too few rows to tell. */
+export class LagTest {
+  /** How often a page has not come further than the page before it: the filter shows again what a long lag lies in front. */
+  private slow = 0;
+
+  constructor(
+    private readonly position: ScanPosition,
+    private readonly isSnapshot: boolean,
+  ) {}
+
+  /** Each test reads many pages, so it is made ever more seldom. @returns whether the filter is not used any more */
+  async atSlowPage(anchor: number): Promise<boolean> {
+    const isDue = Number.isInteger(Math.log2(++this.slow) / 2);
+    return isDue && (await this.atEnd(anchor));
+  }
+
+  /** @returns as `atSlowPage` */
+  async atEnd(anchor: number): Promise<boolean> {
+    const { reader } = this.position;
+    const { lag } = reader.paging();
+    const isLearned = this.isSnapshot && lag > LAGS[0]! && lag < WHOLE_FEED;
+    if (!isLearned || !(await leavesOutLater(reader, anchor))) return false;
+    giveUpFilter(this.position);
+    return true;
+  }
 }
 
 /** Pages that are read to find out whether the filter leaves out rows. A reconcile finds the rows of a larger feed. */
@@ -216,9 +275,14 @@ function warnOfLag({ warnOfFilter }: ScanPosition, lag: number): void {
 
 function giveUpFilter({ feed, reader, warnOfFilter }: ScanPosition): void {
   reader.setPaging({ ...reader.paging(), lag: WHOLE_FEED });
-  warnOfFilter(
-    `leaves out rows with a later ${feed.updatedField} than it is asked for, so it goes by something else. ` +
-      'It is not used any more: each poll reads the whole feed. ' +
-      `Set parameters.updatedSince of the feed to a filter by ${feed.updatedField}, or to null.`,
+  warnOfFilter(ofNoUse(feed));
+}
+
+/** Said of the filter of a feed. */
+export function ofNoUse({ updatedField }: Feed): string {
+  return (
+    `leaves out rows with a later ${updatedField} than it is asked for, so it goes by something else. ` +
+    'It is not used any more: each poll reads the whole feed. ' +
+    `Set parameters.updatedSince of the feed to a filter by ${updatedField}, or to null.`
   );
 }

@@ -63,6 +63,7 @@ const none: PublishedChanges = {
   transitions: [0],
   polledUpdated: [],
   ordinary: { c: 0, u: 0 },
+  missed: [],
   extras: [],
 };
 
@@ -102,6 +103,7 @@ it('counts what pages bring', async () => {
     extras: [],
     polledUpdated: [1_790_000_000, 1_790_000_004, 1_790_000_099],
     ordinary: { c: 0, u: 0 },
+    missed: [],
   };
   tell(page({ rows: 10, changes, letters: [{}] as never, observedAtMs: 1_790_000_008_500 }));
   tell(page({ rows: 3 }));
@@ -127,6 +129,7 @@ it('counts what is committed beside pages, as no answer of a poll', async () => 
     extras: [],
     polledUpdated: [1_790_000_000],
     ordinary: { c: 0, u: 0 },
+    missed: [],
   };
   tell({ kind: 'otherChanges', feed: 'ipos', changes, observedAtMs: 1_790_000_009_000 });
   expect(await value('highwater_changes_total', { feed: 'ipos', op: 'd' })).toBe(1);

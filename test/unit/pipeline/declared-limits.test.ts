@@ -154,6 +154,20 @@ describe('rows that the API has and does not show', () => {
     expect(publisher.logger.warnings).toEqual([]);
   });
 
+  it('are read if it does so, and page 0 is page 1, too', async () => {
+    const shown = (all: readonly VendorRow[], { pageOffset, pageSize }: PageRequest) => {
+      const from = Math.max(0, pageOffset - 1) * pageSize;
+      return all.slice(from, from + pageSize);
+    };
+    const byPage = {
+      ...styledFeed({ ...plainShape, style: 'page', filter: false }),
+      parameters: { ...parameters, page: 'page' },
+    };
+    const { known } = await start(rows, (all, one) => ({ rows: shown(all, one), total: 20 }), byPage);
+    await publisher.poll();
+    expect([known(), ended().isComplete]).toEqual([120, true]);
+  });
+
   it('are asked for again, and nothing is deleted, while answers say that they lack rows', async () => {
     let isPartial = true;
     const show: Said = (all, one) => {

@@ -7,7 +7,7 @@ import { testFeed } from '../../support/feeds';
 const paging = {
   ...unknownPaging(50),
   ...({ unit: 'record', firstPage: 1, longestPage: 40, ordered: false } as const),
-  ...{ begin: 1, lag: 60, lagTestedAt: 7 },
+  ...{ begin: 1, rowsBeforeNext: 33, lag: 60, lagTestedAt: 7 },
 };
 const offset = {
   ...firstSourceOffset('ipos', 'abcd1234', 'scope'),
@@ -38,6 +38,7 @@ describe('what a page makes of the position', () => {
       longest_page: 40,
       empty_since_ms: null,
       page_begin: 1,
+      rows_before_next: 33,
       filter_lag: 60,
       filter_tested_at: 7,
       ordered: false,

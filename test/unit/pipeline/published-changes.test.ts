@@ -23,6 +23,7 @@ it('says how many of each kind there are, and since when a poll could have seen 
     transitions: [2],
     polledUpdated: [2, 3, 4, 5],
     ordinary: { c: 0, u: 0 },
+    missed: [],
   });
 });
 
@@ -35,6 +36,7 @@ it('counts no answer of a snapshot among those of polls', async () => {
     transitions: [0],
     polledUpdated: [],
     ordinary: { c: 0, u: 0 },
+    missed: [],
     extras: [],
   });
 });

@@ -5,7 +5,25 @@ import type { FetchedPage } from './page-facts';
 export type HiddenRows =
   | { readonly by: 'partial'; readonly member: string }
   | { readonly by: 'more' }
+  | { readonly by: 'no next'; readonly rows: number }
   | { readonly by: 'total'; readonly total: number; readonly shown: number };
+
+/**
+ * Whether a first page that names no next one may hide rows behind it, because the member that names it is lost (an API gave it another
+ * name). A smaller page tells: it has rows behind it.
+ * @param hasNamed pages of its length have named a next one before
+ * @param askFor asks for fewer rows; null: the API does not let one
+ */
+export async function mayHideNext(
+  { facts }: FetchedPage,
+  hasNamed: boolean,
+  askFor: ((rows: number) => Promise<FetchedPage | null>) | null,
+): Promise<boolean> {
+  if (askFor === null || facts.length < 2) return hasNamed;
+  const smaller = await askFor(facts.length - 1);
+  if (smaller === null || smaller.next !== null) return false;
+  return hasNamed || smaller.facts.length < facts.length;
+}
 
 /** Watches whether the rows that the answers of a scan announce also come. */
 export class Announced {

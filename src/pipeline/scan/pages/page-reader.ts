@@ -1,9 +1,9 @@
-import { type ErrorCode, HighwaterError } from '../../../errors';
+import { HighwaterError } from '../../../errors';
 import type { Feed } from '../../../feeds/feed';
 import { type RowKeys, rowKeys } from '../../../feeds/row-keys';
 import type { PageRequest, Source } from '../../../source/source';
 import { type Paging, WHOLE_FEED } from '../../../types';
-import { Announced, type HiddenRows } from './announced';
+import { Announced, type HiddenRows, mayHideNext } from './announced';
 import { ContinuedPages } from './continued-pages';
 import { type FetchedPage, fetchedPage, haveSameKeys, type PageFacts, pageBehind } from './page-facts';
 import {
@@ -17,6 +17,7 @@ import {
   showOrder,
   withPageSize,
 } from './paging';
+import { hasRows, isCode, orRefusal, REFUSALS, throwAnswer, UNANSWERED } from './refusals';
 
 const LEARNING_TRIES = 3;
 /** A smaller cap may be a row that came between two requests: it holds for one scan only. */
@@ -39,6 +40,8 @@ export class PageReader {
   /** Anchor → the last page by number that had rows. */
   private readonly last = new Map<number, Numbered>();
   private readonly announced: Announced;
+  /** Rows of a first page that has been shown to be the last one. */
+  private trueEnd: number | null = null;
   /** Above it, a body was too large. */
   private mostRows = Number.POSITIVE_INFINITY;
 
@@ -47,6 +50,8 @@ export class PageReader {
     private readonly source: Source,
     learned: Paging,
     private readonly signal: AbortSignal,
+    /** As in `ScanStart`. */
+    private readonly shownRecords = 0,
   ) {
     this.kind = pagingKind(feed);
     this.keys = rowKeys(feed);
@@ -192,7 +197,11 @@ export class PageReader {
   }
 
   private async pageAt(from: number, n: number, before: number): Promise<FetchedPage | null> {
-    if (this.kind !== 'numbered') return this.continued.read(from, n);
+    if (this.kind !== 'numbered') {
+      const page = await this.continued.read(from, n);
+      if (page !== null) await this.testNext(from, n, page);
+      return page;
+    }
     const { end } = this;
     const isBehind = end !== null && end.from === from && end.pageSize === this.known.pageSize && end.n < n;
     if (isBehind) return pageBehind(end.page);
@@ -229,10 +238,48 @@ export class PageReader {
     return { ...page, isLast };
   }
 
+  /** Whether an answer that names its next page names none because there is none. A scan in order asks behind its last row instead. */
+  isEnd({ next, facts }: FetchedPage): boolean {
+    return next === null && !(this.known.ordered && this.isLikeNamed(facts.length));
+  }
+
+  /** As many rows as a page that has named a next one. */
+  private isLikeNamed(rows: number): boolean {
+    const { rowsBeforeNext, pageSize } = this.known;
+    return rowsBeforeNext > 0 && rows >= Math.min(rowsBeforeNext, pageSize);
+  }
+
+  private async testNext(from: number, n: number, page: FetchedPage): Promise<void> {
+    const { known, announced, feed } = this;
+    const { next, isLast, facts } = page;
+    const { length } = facts;
+    if (next === null && isLast === false) announced.hidden ??= { by: 'no next', rows: length };
+    if (n > 0 || length === 0 || this.kind === 'single') return;
+    if (next !== null) {
+      this.known = { ...known, rowsBeforeNext: Math.max(known.rowsBeforeNext, length) };
+      return;
+    }
+    const range = this.range(from);
+    const isWhole = feed.parameters.updatedSince === null || range.updatedSince <= (feed.beginAt ?? 0);
+    const { isNew, fullLength, shownRecords } = this;
+    const isFull = known.rowsBeforeNext > 0 ? this.isLikeNamed(length) : isNew || length >= fullLength;
+    const isAll = isWhole && length >= shownRecords && !isNew;
+    if (known.ordered || !isFull || isAll || length === this.trueEnd) return;
+    const askFor =
+      feed.parameters.pageSize === null
+        ? null
+        : (pageSize: number) => this.fetchOrShrink({ ...range, pageOffset: 0, pageSize });
+    if (await mayHideNext(page, known.rowsBeforeNext > 0, askFor))
+      announced.hidden ??= { by: 'no next', rows: length };
+    else this.trueEnd = length;
+  }
+
   /** Whether a page behind all rows that the total counts shows the first page again, or the page before it. */
   private beginsAgain({ from, n, page }: ReadPage): boolean {
     const { counted, first } = this;
     if (counted === null || counted.from !== from || counted.n !== n - 1) return false;
+    // Numbers that count from 1 show the first page twice, and a total may count no further than that page.
+    if (n === 1 && this.isLearned && this.known.unit === null) return false;
     return [counted.page.facts, first].some((known) => known !== null && haveSameKeys(page.facts, known));
   }
 
@@ -353,30 +400,3 @@ interface Numbered {
   readonly offset: number;
   readonly length: number;
 }
-
-/** If a place that an earlier answer named is refused, the place is at fault, not the endpoint. */
-function throwAnswer(error: unknown, feed: Feed, { updatedSince, continuation }: PageRequest): never {
-  if (continuation === undefined || !isCode(error, REFUSALS)) throw error;
-  throw new HighwaterError(
-    'SCAN_CURSOR_EXPIRED',
-    `The place at which the rows of feed ${feed.name} from ${updatedSince} on go on is not accepted by the API: ${(error as Error).message}`,
-    { cause: error },
-  );
-}
-
-function hasRows(answer: FetchedPage | HighwaterError): answer is FetchedPage {
-  return !(answer instanceof HighwaterError) && answer.facts.length > 0;
-}
-
-function isCode(error: unknown, codes: readonly ErrorCode[]): boolean {
-  return error instanceof HighwaterError && codes.includes(error.code);
-}
-
-function orRefusal(error: unknown, refusals: readonly ErrorCode[]): HighwaterError {
-  if (!isCode(error, refusals)) throw error;
-  return error as HighwaterError;
-}
-
-const REFUSALS: readonly ErrorCode[] = ['SOURCE_NOT_FOUND', 'SOURCE_REQUEST_REFUSED'];
-/** How an API may answer a number at which it has no page. */
-const UNANSWERED: readonly ErrorCode[] = [...REFUSALS, 'SOURCE_UNAVAILABLE'];

@@ -11,6 +11,7 @@ export function unknownPaging(pageSize: number): Paging {
     longestPage: null,
     ordered: true,
     begin: 0,
+    rowsBeforeNext: 0,
     lag: 0,
     lagTestedAt: 0,
   };

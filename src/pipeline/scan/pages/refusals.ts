@@ -1,0 +1,31 @@
+import { type ErrorCode, HighwaterError } from '../../../errors';
+import type { Feed } from '../../../feeds/feed';
+import type { PageRequest } from '../../../source/source';
+import type { FetchedPage } from './page-facts';
+
+export const REFUSALS: readonly ErrorCode[] = ['SOURCE_NOT_FOUND', 'SOURCE_REQUEST_REFUSED'];
+/** How an API may answer a number at which it has no page. */
+export const UNANSWERED: readonly ErrorCode[] = [...REFUSALS, 'SOURCE_UNAVAILABLE'];
+
+/** If a place that an earlier answer named is refused, the place is at fault, not the endpoint. */
+export function throwAnswer(error: unknown, feed: Feed, { updatedSince, continuation }: PageRequest): never {
+  if (continuation === undefined || !isCode(error, REFUSALS)) throw error;
+  throw new HighwaterError(
+    'SCAN_CURSOR_EXPIRED',
+    `The place at which the rows of feed ${feed.name} from ${updatedSince} on go on is not accepted by the API: ${(error as Error).message}`,
+    { cause: error },
+  );
+}
+
+export function hasRows(answer: FetchedPage | HighwaterError): answer is FetchedPage {
+  return !(answer instanceof HighwaterError) && answer.facts.length > 0;
+}
+
+export function isCode(error: unknown, codes: readonly ErrorCode[]): boolean {
+  return error instanceof HighwaterError && codes.includes(error.code);
+}
+
+export function orRefusal(error: unknown, refusals: readonly ErrorCode[]): HighwaterError {
+  if (!isCode(error, refusals)) throw error;
+  return error as HighwaterError;
+}

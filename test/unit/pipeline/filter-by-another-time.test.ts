@@ -1,0 +1,109 @@
+import { reconciled } from '../../support/operations';
+import { ipo } from '../../support/records';
+import {
+  plainShape,
+  type StyledVendor,
+  styledFeed,
+  styledVendor,
+  type VendorShape,
+} from '../../support/styled-vendor';
+import { type TestPublisher, testPublisher } from '../../support/test-publisher';
+
+/** A filter by the time of creation. Most rows are updated some hours later, which looks like a filter of another time zone. */
+const NOW = 1_790_000_000;
+const HOUR = 3_600;
+
+let vendor: StyledVendor;
+let publisher: TestPublisher;
+let second: number;
+
+const shape: VendorShape = { ...plainShape, style: 'page', since: 'created' };
+const feed = styledFeed(shape, {
+  pageSize: 10,
+  pollIntervalMs: 10,
+  deleteShare: 1,
+  wideOverlapSeconds: 3_600,
+});
+
+function write(id: string, updated: number): void {
+  vendor.rows.set(id, { ...ipo({ id, notes: `${updated}` }), id, updated });
+}
+
+/** @param delays hours from a row's creation to its update, in turn */
+async function start(rows: number, delays: readonly number[], between = 120): Promise<void> {
+  second = NOW;
+  vendor = styledVendor(shape, () => second * 1000);
+  for (let i = 0; i < rows; i++) {
+    const created = NOW - 6 * HOUR - (rows - i) * between;
+    const id = `r${String(i).padStart(3, '0')}`;
+    vendor.created.set(id, created);
+    write(id, created + Math.round(delays[i % delays.length]! * HOUR));
+  }
+  publisher = await testPublisher({ ...feed }, vendor);
+}
+
+const published = (id: string): unknown => {
+  const { images, state } = publisher.owned().deps;
+  const image = state.image(id);
+  return image === undefined ? null : images.decode(image).updated;
+};
+const expectAll = () => {
+  const missing = [...vendor.rows.values()].filter(({ id, updated }) => published(id) !== updated);
+  expect(missing.map(({ id }) => id)).toStrictEqual([]);
+};
+const warnings = () => publisher.logger.warnings;
+
+it.each([
+  ['some hours', [1.2, 2.7, 2.1, 1.6, 2.9]],
+  ['minutes or hours', [0.1, 2.7, 0.3, 4.2]],
+  ['days', [1, 30, 13, 41]],
+])('is not used any more if rows are updated after %s', async (_, delays) => {
+  await start(60, delays);
+  await publisher.poll();
+  second += 60;
+  for (const id of ['r003', 'r017', 'r040']) write(id, second - 20);
+  await publisher.poll();
+  await publisher.poll();
+  expectAll();
+  expect(warnings().join()).toContain('It is not used any more');
+});
+
+it('is not used any more once a reconcile finds a row that polls have missed', async () => {
+  await start(30, [0], 600);
+  vendor.rows.delete('r029');
+  await publisher.poll();
+  expectAll();
+  second += 60;
+  write('r003', second - 20);
+  write('new', second - 10);
+  await publisher.poll();
+  expect(published('r003')).not.toBe(second - 20);
+  expect(await reconciled(publisher, feed)).toMatchObject({ updated: 1 });
+  expectAll();
+  expect(warnings()).toEqual([expect.stringContaining('It is not used any more')]);
+  second += 60;
+  write('r004', second - 20);
+  await publisher.poll();
+  expectAll();
+});
+
+it('is used on if a reconcile finds a row that became visible late', async () => {
+  await start(30, [0], 600);
+  await publisher.poll();
+  write('late', NOW - 7 * HOUR);
+  expect(await reconciled(publisher, feed)).toMatchObject({ created: 1 });
+  expect(warnings()).toStrictEqual([]);
+});
+
+it('what was learned of a filter is forgotten when the feed gets another one, and paging with it', async () => {
+  await start(60, [1, 30, 13, 41]);
+  await publisher.poll();
+  const offset = () => publisher.owned().deps.state.offset;
+  expect(offset().filter_lag).toBeGreaterThan(0);
+  await publisher.restart();
+  expect(offset().filter_lag).toBeGreaterThan(0);
+  await publisher.restart({
+    feed: { ...feed, parameters: { ...feed.parameters, updatedSince: 'updated_since' } },
+  });
+  expect(offset()).toMatchObject({ filter_lag: 0, page_size: null, snapshot: 'complete' });
+});

@@ -1,0 +1,135 @@
+import type { Source } from '../../../src/source/source';
+import { reconciled } from '../../support/operations';
+import { ipo } from '../../support/records';
+import {
+  plainShape,
+  type StyledVendor,
+  styledFeed,
+  styledVendor,
+  type VendorShape,
+} from '../../support/styled-vendor';
+import { type TestPublisher, testPublisher } from '../../support/test-publisher';
+
+/** An API comes to name the next page by another member, or names none though it says that there is one. */
+const NOW = 1_790_000_000;
+
+let vendor: StyledVendor;
+let shape: { -readonly [Member in keyof VendorShape]: VendorShape[Member] };
+let publisher: TestPublisher;
+let saysMore: boolean;
+
+async function start(traits: Partial<VendorShape>, rows = 104): Promise<void> {
+  shape = { ...plainShape, order: 'id', filter: false, cap: 100, ...traits };
+  saysMore = false;
+  vendor = styledVendor(shape, () => NOW * 1000);
+  for (let i = 0; i < rows; i++) write(`r${String(i).padStart(3, '0')}`, NOW - 9_000 + ((i * 37) % rows));
+  const source: Source = {
+    async fetchPage(of, request, signal) {
+      const page = await vendor.fetchPage(of, request, signal);
+      return saysMore && page.next === null ? { ...page, isLast: false } : page;
+    },
+  };
+  publisher = await testPublisher(styledFeed(shape, { pageSize: 100, pollIntervalMs: 10 }), source);
+}
+
+function write(id: string, updated: number): void {
+  vendor.rows.set(id, { ...ipo({ id, notes: `${updated}` }), id, updated });
+}
+
+const reconcile = () => reconciled(publisher, styledFeed(shape, { pageSize: 100, pollIntervalMs: 10 }));
+const offset = () => publisher.owned().deps.state.offset;
+const warnings = () => publisher.logger.warnings.join('\n');
+const ops = async () => (await publisher.topic('ipos')).map(({ decoded }) => decoded!.op);
+
+describe.each<Partial<VendorShape>>([
+  { style: 'cursor' },
+  { style: 'cursor', sized: false },
+  { style: 'link' },
+  { style: 'link', sized: false },
+])('an API that pages by %j and comes to name no next page', (traits) => {
+  it('has no live record deleted, does not count as read, and is read as soon as it names it again', async () => {
+    await start(traits);
+    await publisher.poll();
+    const { last_complete_scan_ms } = offset();
+    shape.isNextLost = true;
+    write('r103', NOW - 1);
+    await publisher.restart();
+    await publisher.poll();
+    expect(await reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+    expect(offset().last_complete_scan_ms).toBe(last_complete_scan_ms);
+    expect(warnings()).toMatch(/an answer of 100 rows names no next page, .* nothing of it is deleted/);
+    shape.isNextLost = false;
+    await publisher.poll();
+    expect((await ops()).slice(104)).toEqual(['u']);
+    expect(await reconcile()).toMatchObject({ deleted: 0, missing: 0, why: null });
+  });
+
+  it('has a record deleted that is gone, while the others are on two pages, or on one', async () => {
+    await start(traits);
+    await publisher.poll();
+    vendor.rows.delete('r050');
+    expect(await reconcile()).toMatchObject({ deleted: 1, why: null });
+    for (const id of ['r000', 'r001', 'r002', 'r003']) vendor.rows.delete(id);
+    await publisher.poll();
+    expect(await reconcile()).toMatchObject({ deleted: 4, why: null });
+    expect(warnings()).toBe('');
+  });
+});
+
+it('changes behind a page that names no next one are published later, if rows come newest first', async () => {
+  await start({ order: 'newest', filter: true, sized: false });
+  await publisher.poll();
+  for (const id of [...vendor.rows.keys()].slice(0, 102)) write(id, NOW - 100 + (Number(id.slice(1)) % 50));
+  shape.isNextLost = true;
+  await publisher.poll();
+  expect(warnings()).toContain('names no next page');
+  shape.isNextLost = false;
+  await publisher.poll();
+  expect((await ops()).filter((op) => op === 'u')).toHaveLength(102);
+});
+
+it('a poll in order goes on behind the last row of a full page that names no next one', async () => {
+  await start({ order: 'updated', filter: true });
+  await publisher.poll();
+  shape.isNextLost = true;
+  for (const [i, id] of [...vendor.rows.keys()].slice(0, 102).entries()) write(id, NOW - 300 + i);
+  await publisher.poll({ wide: true });
+  await publisher.poll({ wide: true });
+  expect((await ops()).filter((op) => op === 'u')).toHaveLength(102);
+});
+
+it('a first snapshot does not end at a page that names no next one, if a smaller page names none either', async () => {
+  await start({ isNextLost: true });
+  await publisher.poll();
+  expect(offset().snapshot).toBe('running');
+  expect(warnings()).toContain('names no next page');
+});
+
+it('a first snapshot does not end at an answer that says that more rows follow, and names no next page', async () => {
+  await start({ isNextLost: true, sized: false });
+  saysMore = true;
+  await publisher.poll();
+  expect(offset().snapshot).toBe('running');
+  saysMore = false;
+  shape.isNextLost = false;
+  await publisher.poll();
+  expect([offset().snapshot, offset().record_count]).toEqual(['complete', 104]);
+});
+
+it('a feed of one page is asked once more only while it shows fewer records than are known', async () => {
+  await start({}, 50);
+  await publisher.poll();
+  const asked = async () => {
+    const before = vendor.asked.length;
+    await publisher.poll();
+    return vendor.asked.length - before;
+  };
+  expect(await asked()).toBe(1);
+  vendor.rows.delete('r010');
+  write('new', NOW - 5);
+  await publisher.poll();
+  expect(await asked()).toBe(2);
+  expect(await reconcile()).toMatchObject({ deleted: 1 });
+  expect(await asked()).toBe(1);
+  expect(warnings()).toBe('');
+});
