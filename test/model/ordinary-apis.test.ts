@@ -31,7 +31,8 @@ type Step =
         | 'reconcile'
         | 'count from zero'
         | 'lose next'
-        | 'find next';
+        | 'find next'
+        | 'lower cap';
     }
   | { readonly kind: 'create' | 'update' | 'remove'; readonly at: number; readonly count: number };
 
@@ -89,6 +90,7 @@ const world: fc.Arbitrary<World> = fc.record({
         { kind: 'count from zero' },
         { kind: 'lose next' },
         { kind: 'find next' },
+        { kind: 'lower cap' },
       ),
       fc.record({
         kind: fc.constantFrom('create', 'update', 'remove'),
@@ -154,6 +156,9 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps }: W
         // An answer without rows is like that of a feed without changes. If no page has named a next one, and its size cannot be asked for, the rows behind it are like rows that are gone.
         shape.isNextLost =
           !shape.beginsBlank && (shape.sized || publisher.owned().deps.state.offset.rows_before_next > 0);
+        return;
+      case 'lower cap':
+        shape.cap = Math.min(shape.cap, 7);
         return;
       case 'find next':
         shape.isNextLost = false;

@@ -11,18 +11,12 @@ export type HiddenRows =
 /**
  * Whether a first page that names no next one may hide rows behind it, because the member that names it is lost (an API gave it another
  * name). A smaller page tells: it has rows behind it.
+ * @param smaller the page with fewer rows; null: the API does not let one ask for it
  * @param hasNamed pages of its length have named a next one before
- * @param askFor asks for fewer rows; null: the API does not let one
  */
-export async function mayHideNext(
-  { facts }: FetchedPage,
-  hasNamed: boolean,
-  askFor: ((rows: number) => Promise<FetchedPage | null>) | null,
-): Promise<boolean> {
-  if (askFor === null || facts.length < 2) return hasNamed;
-  const smaller = await askFor(facts.length - 1);
-  if (smaller === null || smaller.next !== null) return false;
-  return hasNamed || smaller.facts.length < facts.length;
+export function mayHideNext({ facts }: FetchedPage, smaller: FetchedPage | null, hasNamed: boolean): boolean {
+  if (smaller === null) return hasNamed;
+  return smaller.next === null && (hasNamed || smaller.facts.length < facts.length);
 }
 
 /** Watches whether the rows that the answers of a scan announce also come. */

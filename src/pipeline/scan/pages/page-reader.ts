@@ -250,27 +250,24 @@ export class PageReader {
   }
 
   private async testNext(from: number, n: number, page: FetchedPage): Promise<void> {
-    const { known, announced, feed } = this;
+    const { known, announced, feed, isNew } = this;
     const { next, isLast, facts } = page;
     const { length } = facts;
-    if (next === null && isLast === false) announced.hidden ??= { by: 'no next', rows: length };
+    const lost = { by: 'no next', rows: length } as const;
+    if (next === null && isLast === false) announced.hidden ??= lost;
     if (n > 0 || length === 0 || this.kind === 'single') return;
-    if (next !== null) {
-      this.known = { ...known, rowsBeforeNext: Math.max(known.rowsBeforeNext, length) };
-      return;
-    }
+    if (next !== null) this.known = { ...known, rowsBeforeNext: Math.max(known.rowsBeforeNext, length) };
     const range = this.range(from);
     const isWhole = feed.parameters.updatedSince === null || range.updatedSince <= (feed.beginAt ?? 0);
-    const { isNew, fullLength, shownRecords } = this;
-    const isFull = known.rowsBeforeNext > 0 ? this.isLikeNamed(length) : isNew || length >= fullLength;
-    const isAll = isWhole && length >= shownRecords && !isNew;
-    if (known.ordered || !isFull || isAll || length === this.trueEnd) return;
-    const askFor =
-      feed.parameters.pageSize === null
-        ? null
-        : (pageSize: number) => this.fetchOrShrink({ ...range, pageOffset: 0, pageSize });
-    if (await mayHideNext(page, known.rowsBeforeNext > 0, askFor))
-      announced.hidden ??= { by: 'no next', rows: length };
+    const isFull = known.rowsBeforeNext > 0 ? this.isLikeNamed(length) : isNew || length >= this.fullLength;
+    const isAll = isWhole && length >= this.shownRecords && !isNew;
+    // A scan in order goes on behind the last row, unless that is of the same second as the first one.
+    const goesOn = known.ordered && !isWhole && facts.least !== facts.last;
+    if (next !== null || goesOn || !isFull || isAll || length === this.trueEnd) return;
+    const canAsk = feed.parameters.pageSize !== null && length > 1;
+    const fewer = { ...range, pageOffset: 0, pageSize: length - 1 };
+    const smaller = canAsk ? await this.fetchOrShrink(fewer) : null;
+    if (mayHideNext(page, smaller, known.rowsBeforeNext > 0)) announced.hidden ??= lost;
     else this.trueEnd = length;
   }
 
