@@ -1,19 +1,12 @@
-import { type FeedName, feedNames } from './endpoints';
+import { inside } from './drift';
+import { feedNames, type JsonRecord } from './endpoints';
+import { createAccuracy } from './generator/analysts';
 import type { Universe } from './generator/universe';
-import { analystEvents } from './market-events/analysts';
+import type { Market } from './market';
 import { insightEvents } from './market-events/insights';
 import { ipoEvents } from './market-events/ipos';
-import { type MarketEvent, type MarketScene, pickKey } from './market-events/market-event';
+import { type MarketEvent, type MarketScene, pickKey, pickRecord } from './market-events/market-event';
 import { createRandom, hashText } from './random';
-import type { FeedStore } from './store/store';
-
-export interface MarketDay {
-  /** Makes the next thing happen. @returns what happened, in a few words: `IPO withdrawn: Calerdex Foods Corp.` */
-  step(): string;
-  /** Steps on its own; a second call changes the interval. @param listener hears of each event */
-  start(intervalMs: number, listener?: (happened: string) => void): void;
-  stop(): void;
-}
 
 /** Nothing but `updated` moves, or a decimal is written differently. No reader should hear of it. */
 const pureTouch: MarketEvent = ({ stores, random }) => {
@@ -26,10 +19,21 @@ const pureTouch: MarketEvent = ({ stores, random }) => {
   return `Touched without a change: ${feed} ${key}`;
 };
 
-const events = { ...insightEvents, ...ipoEvents, ...analystEvents, pureTouch } satisfies Record<
-  string,
-  MarketEvent
->;
+/** The vendor recalculates an analyst's statistics: one more rating, all figures move a little. */
+const accuracy: MarketEvent = ({ stores, random, now }) => {
+  const found = pickRecord(stores.analysts, random, () => true);
+  if (found === null) return null;
+  const before = inside(found.record, 'ratings_accuracy');
+  const after: JsonRecord = {
+    ...createAccuracy(random),
+    total_ratings: Number(before.total_ratings ?? 0) + 1,
+  };
+  const record = { ...found.record, ratings_accuracy: after, updated: now('analysts') };
+  stores.analysts.upsert(record, { key: found.key });
+  return `Accuracy recalculated: ${found.record.name_full}, score ${before.smart_score} → ${after.smart_score}`;
+};
+
+const events = { ...insightEvents, ...ipoEvents, accuracy, pureTouch } satisfies Record<string, MarketEvent>;
 type EventName = keyof typeof events;
 
 /** How a day opens: whoever watches sees the most telling events first. */
@@ -65,26 +69,15 @@ const drawn = (Object.keys(weights) as EventName[]).flatMap((name) =>
   Array<EventName>(weights[name]).fill(name),
 );
 
-export interface MarketDayDeps {
-  readonly stores: Readonly<Record<FeedName, FeedStore>>;
-  readonly universe: Universe;
-  readonly seed: number;
-  /** Milliseconds of the server's clock. */
-  readonly serverMs: (feed: FeedName) => number;
-}
-
 /** A seeded day at the market: the same seed and records give the same events in the same order. */
-export function createMarketDay(deps: MarketDayDeps): MarketDay {
-  const random = createRandom(deps.seed ^ hashText('market day'));
-  const scene: MarketScene = {
-    stores: deps.stores,
-    universe: deps.universe,
-    random,
-    now: (feed) => Math.floor(deps.serverMs(feed) / 1000),
-  };
+export function createMarketDay({ seed, stores, serverMs }: Market, universe: Universe) {
+  const random = createRandom(seed ^ hashText('market day'));
+  const now: MarketScene['now'] = (feed) => Math.floor(serverMs(feed) / 1000);
+  const scene: MarketScene = { stores, universe, random, now };
   let steps = 0;
   let timer: NodeJS.Timeout | null = null;
 
+  /** Makes the next thing happen. @returns what happened, in a few words: `IPO withdrawn: Calerdex Foods Corp.` */
   function step(): string {
     const first = opening[steps++] ?? random.pick(drawn);
     // A filing is always possible, so that a day never stands still.
@@ -93,7 +86,8 @@ export function createMarketDay(deps: MarketDayDeps): MarketDay {
 
   return {
     step,
-    start(intervalMs, listener) {
+    /** Steps on its own; a second call changes the interval. @param listener hears of each event */
+    start(intervalMs: number, listener?: (happened: string) => void): void {
       if (timer !== null) clearInterval(timer);
       timer = setInterval(() => {
         const happened = step();
@@ -101,7 +95,7 @@ export function createMarketDay(deps: MarketDayDeps): MarketDay {
       }, intervalMs);
       timer.unref();
     },
-    stop() {
+    stop(): void {
       if (timer !== null) clearInterval(timer);
       timer = null;
     },

@@ -2,10 +2,9 @@ import type { Behaviour, BehaviourChange } from './behaviour';
 import { changeBehaviour, defaultBehaviour } from './behaviour';
 import { endpoints, type FeedName, feedNames } from './endpoints';
 import { type Answer, badRequest, pageOf } from './http/answer';
-import { createFaultBook, type Fault, type FaultBook } from './http/faults';
+import { createFaultBook, type Fault, type FaultRule } from './http/faults';
 import { type QueryText, readQuery } from './http/query';
-import { createBudget, type RateLimit } from './http/rate-limit';
-import { createRequestLog, type RequestLog, type SeenRequest } from './http/request-log';
+import { createRequestLog, type SeenRequest } from './http/request-log';
 import { createRandom, hashText, type Random } from './random';
 import type { RecordBytes } from './store/record-bytes';
 import { selectWindow, type Window } from './store/select';
@@ -17,49 +16,49 @@ import type { Version } from './store/view';
 export type RequestHook = (number: number, request: SeenRequest) => void | Promise<void>;
 
 export interface MarketOptions {
-  readonly seed: number;
-  readonly clock: () => number;
-  /** Accepted tokens; null: any. */
-  readonly tokens: readonly string[] | null;
-  readonly requestsKept: number;
-  readonly keepHistory: boolean;
-  readonly rateLimit: RateLimit | null;
-  readonly onRequest: RequestHook | null;
+  /** The same seed makes the same records, shuffles and faults. Default 1. */
+  readonly seed?: number;
+  /** Accepted access tokens, default `simulator-token`; null: any. */
+  readonly tokens?: readonly string[] | null;
+  /** Switches of all feeds, and of single ones over that. */
+  readonly behaviour?: BehaviourChange;
+  readonly behaviours?: Partial<Record<FeedName, BehaviourChange>>;
+  readonly faults?: readonly FaultRule[];
+  readonly rateLimit?: RateLimit;
+  readonly onRequest?: RequestHook;
+  /** Milliseconds; default the real clock. */
+  readonly clock?: () => number;
+  /** Latest requests remembered. Default 10000. */
+  readonly requestsKept?: number;
+  /** Keep every version ever written, for `history` and stale answers. Default true. */
+  readonly keepHistory?: boolean;
 }
+
+export interface RateLimit {
+  readonly perSecond: number;
+  /** Requests that may come at once after a rest. */
+  readonly burst: number;
+  /** How `Retry-After` is written. */
+  readonly retryAfter?: 'seconds' | 'date' | 'absent';
+}
+
+export type Market = ReturnType<typeof createMarket>;
 
 /** Everything the server knows, without HTTP. */
-export interface Market {
-  readonly stores: Readonly<Record<FeedName, FeedStore>>;
-  readonly faults: FaultBook;
-  readonly requests: RequestLog;
-  readonly cache: Cache;
-  clock(): number;
-  /** The server's clock as this endpoint shows it, ms. */
-  serverMs(feed: FeedName): number;
-  behaviour(feed: FeedName): Behaviour;
-  behave(change: BehaviourChange, feed?: FeedName): void;
-  accepts(token: string): boolean;
-  rateLimit(): RateLimit | null;
-  limitRate(limit: RateLimit | null): void;
-  /** @returns null when the request is within the token's budget, else the seconds until it would be */
-  takeFromBudget(token: string): number | null;
-  onRequest(request: SeenRequest): Promise<void>;
-  hook(hook: RequestHook | null): void;
-  answerPage(
-    feed: FeedName,
-    query: QueryText,
-    requestNumber: number,
-    fault: Fault | null,
-  ): { answer: Answer; rows: number };
-}
-
-export function createMarket(options: MarketOptions): Market {
-  const { seed, clock } = options;
+export function createMarket(options: MarketOptions) {
+  const { seed = 1, clock = Date.now, tokens = ['simulator-token'], keepHistory = true } = options;
   const behaviours: Record<FeedName, Behaviour> = {
     insights: defaultBehaviour,
     analysts: defaultBehaviour,
     ipos: defaultBehaviour,
   };
+  function behave(change: BehaviourChange, feed?: FeedName): void {
+    for (const name of feed === undefined ? feedNames : [feed]) {
+      behaviours[name] = changeBehaviour(behaviours[name], change);
+    }
+  }
+  behave(options.behaviour ?? {});
+  for (const feed of feedNames) behave(options.behaviours?.[feed] ?? {}, feed);
   const storeOf = (feed: FeedName): FeedStore =>
     createStore({
       feed,
@@ -67,46 +66,51 @@ export function createMarket(options: MarketOptions): Market {
       random: createRandom(seed ^ hashText(feed)),
       clock,
       behaviour: () => behaviours[feed],
-      keepHistory: options.keepHistory,
+      keepHistory,
     });
   const stores = { insights: storeOf('insights'), analysts: storeOf('analysts'), ipos: storeOf('ipos') };
-  let budget = createBudget(options.rateLimit, clock);
-  let hook = options.onRequest;
+  const faults = createFaultBook(createRandom(seed ^ hashText('faults')));
+  for (const rule of options.faults ?? []) faults.add(rule);
+  let budget = createBudget(options.rateLimit ?? null, clock);
+  let hook = options.onRequest ?? null;
 
   return {
+    seed,
     stores,
-    faults: createFaultBook(createRandom(seed ^ hashText('faults'))),
-    requests: createRequestLog(options.requestsKept),
+    faults,
+    requests: createRequestLog(options.requestsKept ?? 10_000),
     cache: createCache(),
     clock,
-    serverMs: (feed) => clock() + behaviours[feed].clockSkew * 1000,
-    behaviour: (feed) => behaviours[feed],
-    behave(change, feed) {
-      for (const name of feed === undefined ? feedNames : [feed]) {
-        behaviours[name] = changeBehaviour(behaviours[name], change);
-      }
-    },
-    accepts: (token) => options.tokens === null || options.tokens.includes(token),
-    rateLimit: () => budget.limit,
-    limitRate(limit) {
+    /** A token that is accepted. */
+    token: tokens?.[0] ?? 'simulator-token',
+    /** The server's clock as this endpoint shows it, ms. */
+    serverMs: (feed: FeedName): number => clock() + behaviours[feed].clockSkew * 1000,
+    behaviour: (feed: FeedName): Behaviour => behaviours[feed],
+    /** Changes switches of one feed, or of all. @throws ZodError for a switch that does not exist */
+    behave,
+    accepts: (token: string): boolean => tokens === null || tokens.includes(token),
+    /** Null: no limit. */
+    limitRate(limit: RateLimit | null): void {
       budget = createBudget(limit, clock);
     },
-    takeFromBudget: (token) => budget.take(token),
-    async onRequest(request) {
+    takeFromBudget: (token: string) => budget(token),
+    async onRequest(request: SeenRequest): Promise<void> {
       await hook?.(request.number, request);
     },
-    hook(next) {
+    /** Replaces the hook that every request calls before it is answered. */
+    hook(next: RequestHook | null): void {
       hook = next;
     },
-    answerPage(feed, text, requestNumber, fault) {
+    answerPage(feed: FeedName, text: QueryText, requestNumber: number, fault: Fault | null): Page {
       const endpoint = endpoints[feed];
       const behaviour = behaviours[feed];
       const query = readQuery(endpoint, behaviour, text, (id) => stores.analysts.get(id)?.name_full);
-      if ('status' in query) return { answer: query, rows: 0 };
+      const withoutRows = (answer: Answer): Page => ({ answer, rows: 0 });
+      if ('status' in query) return withoutRows(query);
       if (query.page < behaviour.firstPage && behaviour.pageZero !== 'first')
-        return behaviour.pageZero === 'empty'
-          ? { answer: pageOf(endpoint, behaviour, []), rows: 0 }
-          : { answer: badRequest('Invalid page'), rows: 0 };
+        return withoutRows(
+          behaviour.pageZero === 'empty' ? pageOf(endpoint, behaviour, []) : badRequest('Invalid page'),
+        );
 
       // Each request has randomness of its own, so that an answer depends on its number and not on what ran before.
       const random = createRandom(seed ^ hashText(`request ${requestNumber}`));
@@ -114,7 +118,7 @@ export function createMarket(options: MarketOptions): Market {
       const view = fault?.kind === 'stale' ? store.viewBehind(fault.writes) : store.view();
       const window = selectWindow(endpoint, view, query, behaviour, random);
       const range = pageRange(query.page, query.pageSize, window.length, behaviour);
-      if (range === null) return { answer: badRequest('Page offset out of range'), rows: 0 };
+      if (range === null) return withoutRows(badRequest('Page offset out of range'));
       const to = fault?.kind === 'short' ? Math.min(range.to, range.from + fault.rows) : range.to;
       const rows = window.rows(range.from, to);
       const records = rows.map((row) => row.bytes!);
@@ -175,15 +179,11 @@ interface Page {
 }
 
 /** A cache on the way to the API, which pays no heed to what a request says of caches. */
-export interface Cache {
-  /** @returns the answer to the same address, with its age, if it is not older than `seconds`; else a new one */
-  answer(address: string, nowMs: number, seconds: number, make: () => Page): Page;
-}
-
-function createCache(): Cache {
+function createCache() {
   const kept = new Map<string, { readonly page: Page; readonly madeMs: number }>();
   return {
-    answer(address, nowMs, seconds, make) {
+    /** @returns the answer to the same address, with its age, if it is not older than `seconds`; else a new one */
+    answer(address: string, nowMs: number, seconds: number, make: () => Page): Page {
       const old = kept.get(address);
       const age = old === undefined ? 0 : (nowMs - old.madeMs) / 1000;
       if (old !== undefined && age >= 0 && age < seconds) {
@@ -197,5 +197,26 @@ function createCache(): Cache {
       if (seconds > 0) kept.set(address, { page, madeMs: nowMs });
       return page;
     },
+  };
+}
+
+/**
+ * A bucket for each access token, filled evenly.
+ * @returns takes a request out of a token's bucket: null if there was one, else when to come again
+ */
+function createBudget(limit: RateLimit | null, clock: () => number) {
+  const buckets = new Map<string, { left: number; atMs: number }>();
+  return (token: string) => {
+    if (limit === null) return null;
+    const now = clock();
+    const bucket = buckets.get(token) ?? { left: limit.burst, atMs: now };
+    const filled = bucket.left + ((now - bucket.atMs) / 1000) * limit.perSecond;
+    bucket.left = Math.min(limit.burst, filled);
+    bucket.atMs = now;
+    buckets.set(token, bucket);
+    if (bucket.left < 1)
+      return { as: limit.retryAfter ?? 'seconds', seconds: (1 - bucket.left) / limit.perSecond };
+    bucket.left -= 1;
+    return null;
   };
 }

@@ -24,7 +24,8 @@ export interface SeedOptions {
   readonly insightBytes?: number;
 }
 
-export function seedMarket(market: Market, seed: number, options: SeedOptions): Universe {
+export function seedMarket(market: Market, options: SeedOptions): Universe {
+  const { seed } = market;
   const now = Math.floor(market.clock() / 1000);
   const universe = createUniverse(
     createRandom(seed ^ hashText('universe')),
@@ -50,20 +51,12 @@ function* generate(
   const clustered = options.cluster?.feed === feed ? options.cluster.size : 0;
   const clusterSecond = now - (options.cluster?.secondsAgo ?? 3600);
   const seconds = createSeconds(random, count, now, options);
-  for (let i = 0; i < count; i++) {
-    const updated = i < clustered ? clusterSecond : seconds();
-    switch (feed) {
-      case 'insights':
-        yield createInsight(random, universe, updated, options.insightBytes ?? 1300);
-        break;
-      case 'analysts':
-        yield createAnalyst(random, universe.analysts[i]!, updated);
-        break;
-      case 'ipos':
-        yield createIpo(random, updated, options.ipoBytes ?? 1400);
-        break;
-    }
-  }
+  const record = {
+    insights: (updated: number) => createInsight(random, universe, updated, options.insightBytes ?? 1300),
+    analysts: (updated: number, i: number) => createAnalyst(random, universe.analysts[i]!, updated),
+    ipos: (updated: number) => createIpo(random, updated, options.ipoBytes ?? 1400),
+  }[feed];
+  for (let i = 0; i < count; i++) yield record(i < clustered ? clusterSecond : seconds(), i);
 }
 
 /** Draws seconds from a limited number of them, so that as many records share one as was asked for. */

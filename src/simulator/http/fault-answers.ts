@@ -36,8 +36,6 @@ export function answerWithoutRecords(
   switch (fault.kind) {
     case 'status':
       return statusAnswer(fault, serverMs);
-    case 'html':
-      return shaped(fault.status, 'html');
     case 'empty-body':
       return answer(200, '');
     case 'not-ok':
@@ -47,10 +45,10 @@ export function answerWithoutRecords(
           ? `{"status":"error","error":{"code":5,"message":"upstream failed"},"${responseKey}":[]}`
           : '{"data":null,"errors":[{"code":"internal","id":"internal","value":"upstream failed"}],"ok":false}',
       );
+    case 'html':
     case 'string':
-      return shaped(fault.status, 'string');
     case 'text':
-      return shaped(fault.status, 'text');
+      return shaped(fault.status, fault.kind);
     case 'redirect': {
       const location = fault.withQuery ? fault.location.replace(/\/$/, '') + url : fault.location;
       return answer(fault.status, '', { location });
@@ -83,31 +81,19 @@ export function retryAfterHeader(
   return { 'retry-after': value };
 }
 
+const bodies: Readonly<Record<Shape, (message: string, status: number) => string>> = {
+  errors: (value) => JSON.stringify({ ok: false, errors: [{ code: 'error', id: 'error', value }] }),
+  message: (message) => JSON.stringify({ message }),
+  string: (message) => JSON.stringify(message),
+  text: (text) => JSON.stringify({ text }),
+  html: (message, status) =>
+    `<html><head><title>${status}</title></head><body><h1>${message}</h1></body></html>`,
+  empty: () => '',
+};
+
 function shaped(status: number, shape: Shape): Answer {
-  const message = messages[status] ?? 'Something went wrong';
-  switch (shape) {
-    case 'errors':
-      return answer(
-        status,
-        JSON.stringify({ ok: false, errors: [{ code: 'error', id: 'error', value: message }] }),
-      );
-    case 'message':
-      return answer(status, JSON.stringify({ message }));
-    case 'string':
-      return answer(status, JSON.stringify(message));
-    case 'text':
-      return answer(status, JSON.stringify({ text: message }));
-    case 'html':
-      return answer(
-        status,
-        `<html><head><title>${status}</title></head><body><h1>${message}</h1></body></html>`,
-        {
-          'content-type': 'text/html',
-        },
-      );
-    case 'empty':
-      return answer(status, '');
-  }
+  const body = bodies[shape](messages[status] ?? 'Something went wrong', status);
+  return answer(status, body, shape === 'html' ? { 'content-type': 'text/html' } : {});
 }
 
 /** Spoils an answer that has records. */

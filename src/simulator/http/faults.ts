@@ -80,24 +80,18 @@ const faultRuleSchema = z
   }));
 export type FaultRule = z.input<typeof faultRuleSchema>;
 
-export interface FaultBook {
-  /** @throws ZodError that names the mistakes of the rule */
-  add(rule: FaultRule): void;
-  clear(): void;
-  /** The faults of this request: any delays, and at most one other fault. */
-  draw(feed: FeedName, pageSize: number): Fault[];
-}
-
-export function createFaultBook(random: Random): FaultBook {
+export function createFaultBook(random: Random) {
   let rules: z.output<typeof faultRuleSchema>[] = [];
   return {
-    add(rule) {
+    /** @throws ZodError that names the mistakes of the rule */
+    add(rule: FaultRule): void {
       rules.push(faultRuleSchema.parse(rule));
     },
-    clear() {
+    clear(): void {
       rules = [];
     },
-    draw(feed, pageSize) {
+    /** The faults of this request: any delays, and at most one other fault. */
+    draw(feed: FeedName, pageSize: number): Fault[] {
       const met: Fault[] = [];
       let struck = false;
       for (const rule of rules) {

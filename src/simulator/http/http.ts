@@ -38,17 +38,7 @@ export async function createVendorHttp(market: Market, options: { compress: bool
     );
   }
   app.setNotFoundHandler((request, reply) => {
-    const seen = market.requests.add(
-      {
-        atMs: market.clock(),
-        feed: null,
-        path: pathOf(request),
-        query: request.query as QueryText,
-        headers: request.headers,
-      },
-      request.socket,
-    );
-    reply.raw.once('close', market.requests.finished);
+    const seen = noted(market, null, request, reply);
     seen.status = 404;
     market.requests.answered(seen);
     return send(reply, noRoute());
@@ -56,8 +46,12 @@ export async function createVendorHttp(market: Market, options: { compress: bool
   return app as unknown as FastifyInstance;
 }
 
-function pathOf(request: FastifyRequest): string {
-  return request.url.split('?', 1)[0]!;
+function noted(market: Market, feed: FeedName | null, request: FastifyRequest, reply: FastifyReply) {
+  const { url, headers, socket } = request;
+  const path = url.split('?', 1)[0]!;
+  const query = request.query as QueryText;
+  reply.raw.once('close', market.requests.finished);
+  return market.requests.add({ atMs: market.clock(), feed, path, query, headers }, socket);
 }
 
 async function serve(
@@ -68,11 +62,7 @@ async function serve(
   stopping: AbortSignal,
 ): Promise<FastifyReply> {
   const query = request.query as QueryText;
-  const seen = market.requests.add(
-    { atMs: market.clock(), feed, path: pathOf(request), query, headers: request.headers },
-    request.socket,
-  );
-  reply.raw.once('close', market.requests.finished);
+  const seen = noted(market, feed, request, reply);
   await market.onRequest(seen);
 
   const faults = market.faults.draw(feed, Number(query[endpoints[feed].pageSize] ?? 0));
@@ -112,13 +102,8 @@ function makeAnswer(
   const token = tokenOf(request);
   if (token === null || !market.accepts(token)) return unauthorized();
   const wait = market.takeFromBudget(token);
-  if (wait !== null) {
-    return answer(
-      429,
-      '{"message":"API rate limit exceeded"}',
-      retryAfterHeader({ as: market.rateLimit()?.retryAfter ?? 'seconds', seconds: wait }, serverMs),
-    );
-  }
+  if (wait !== null)
+    return answer(429, '{"message":"API rate limit exceeded"}', retryAfterHeader(wait, serverMs));
   const behaviour = market.behaviour(feed);
   const page = market.cache.answer(request.url, serverMs, behaviour.cacheSeconds, () =>
     market.answerPage(feed, query, seen.number, fault),

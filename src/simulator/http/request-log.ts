@@ -22,38 +22,10 @@ export interface SeenRequest {
   rows: number;
 }
 
-export interface RequestCounters {
-  requests: number;
-  sockets: number;
-  rows: number;
-  /** Requests answered right now, and the most there ever were at once. */
-  running: number;
-  mostRunning: number;
-  byFeed: Record<FeedName, number>;
-  byStatus: Record<string, number>;
-  byFault: Record<string, number>;
-}
-
-export interface RequestLog {
-  readonly counters: RequestCounters;
-  add(
-    request: Omit<SeenRequest, 'number' | 'socket' | 'status' | 'faults' | 'rows'>,
-    socket: object,
-  ): SeenRequest;
-  /** Counts the answer before its first byte is sent, so a client that has the answer finds it counted. */
-  answered(request: SeenRequest): void;
-  /** When the answer is complete or the connection gone. */
-  finished(): void;
-  /** The latest, oldest first. */
-  list(): SeenRequest[];
-  /** Forgets the requests and sets the counters to 0; numbers of requests and connections go on. */
-  clear(): void;
-}
-
 const secrets = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
 
 /** @param kept how many of the latest requests are remembered */
-export function createRequestLog(kept: number): RequestLog {
+export function createRequestLog(kept: number) {
   let seen: SeenRequest[] = [];
   let number = 0;
   let lastSocket = 0;
@@ -61,7 +33,10 @@ export function createRequestLog(kept: number): RequestLog {
   const counters = emptyCounters();
   return {
     counters,
-    add(request, socket) {
+    add(
+      request: Omit<SeenRequest, 'number' | 'socket' | 'status' | 'faults' | 'rows'>,
+      socket: object,
+    ): SeenRequest {
       const known = sockets.get(socket);
       const connection = known ?? ++lastSocket;
       if (known === undefined) {
@@ -91,17 +66,21 @@ export function createRequestLog(kept: number): RequestLog {
       if (seen.length > kept * 2) seen = seen.slice(-kept);
       return entry;
     },
-    answered(request) {
+    /** Counts the answer before its first byte is sent, so a client that has the answer finds it counted. */
+    answered(request: SeenRequest): void {
       counters.rows += request.rows;
       const status = String(request.status ?? 'none');
       counters.byStatus[status] = (counters.byStatus[status] ?? 0) + 1;
       for (const fault of request.faults) counters.byFault[fault] = (counters.byFault[fault] ?? 0) + 1;
     },
-    finished() {
+    /** When the answer is complete or the connection gone. */
+    finished(): void {
       counters.running = Math.max(0, counters.running - 1);
     },
-    list: () => seen.slice(-kept),
-    clear() {
+    /** The latest, oldest first. */
+    list: (): SeenRequest[] => seen.slice(-kept),
+    /** Forgets the requests and sets the counters to 0; numbers of requests and connections go on. */
+    clear(): void {
       seen = [];
       const { running } = counters;
       Object.assign(counters, emptyCounters(), { running, mostRunning: running });
@@ -109,15 +88,16 @@ export function createRequestLog(kept: number): RequestLog {
   };
 }
 
-function emptyCounters(): RequestCounters {
+function emptyCounters() {
   return {
     requests: 0,
     sockets: 0,
     rows: 0,
+    /** Requests answered right now, and the most there ever were at once. */
     running: 0,
     mostRunning: 0,
     byFeed: { insights: 0, analysts: 0, ipos: 0 },
-    byStatus: {},
-    byFault: {},
+    byStatus: {} as Record<string, number>,
+    byFault: {} as Record<string, number>,
   };
 }

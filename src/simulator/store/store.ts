@@ -1,14 +1,13 @@
 import { DEEP_MEMBER, rescale } from '../drift';
-import type { FeedName, JsonRecord } from '../endpoints';
-import { createVersionWriter, knownRecord, parseVersion, type VersionDeps } from './versions';
+import type { JsonRecord } from '../endpoints';
+import {
+  createVersionWriter,
+  knownRecord,
+  parseVersion,
+  type VersionDeps,
+  type WriteOptions,
+} from './versions';
 import { compareByUpdated, createView, lowerBound, type Version, type View } from './view';
-
-interface WriteOptions {
-  /** The record's identity when the record itself has no usable `id`. */
-  readonly key?: string;
-  /** Unix seconds by which the server orders it; else the record's own `updated`, else the server's now. */
-  readonly updated?: number;
-}
 
 /** One written version, as the truth that a judge compares with. */
 export interface HistoryEntry {
@@ -19,51 +18,17 @@ export interface HistoryEntry {
   readonly visibleFromMs: number;
 }
 
-/** The records of one feed, of which answers are made. */
-export interface FeedStore {
-  readonly feed: FeedName;
-  /** Number of records shown now. */
-  readonly size: number;
-  /** Adds many at once, all visible from the start of the simulation. */
-  load(records: Iterable<JsonRecord>): void;
-  /**
-   * Writes a version. A record without the member `updated` gets the server's now; a record whose `updated` is not a
-   * number is shown as it is and ordered by the server's now.
-   * @returns its key
-   */
-  upsert(record: JsonRecord, options?: WriteOptions): string;
-  /** @returns false when there is no such record */
-  remove(key: string): boolean;
-  /** Moves only `updated`, to the server's now unless given. @returns false when there is no such record */
-  touch(key: string, updated?: number): boolean;
-  /** Writes decimals with other trailing zeros, and moves `updated`. @returns false when there is no such record */
-  rescale(key: string): boolean;
-  /** Writes every record again under the present drift without moving `updated`: a silent change. */
-  rewrite(): void;
-  /** The newest version, also while it is not visible yet; with `id` and `updated` in seconds even where not shown. */
-  get(key: string): JsonRecord | undefined;
-  /** Keys of all records shown now, in order of `updated`. */
-  keys(): string[];
-  /** The present view, after writes whose delay is over. */
-  view(): View;
-  /** The records as shown this many writes ago, at least the loaded ones. */
-  viewBehind(writes: number): View;
-  /** Records shown now that have a usable `id` and `updated`, and are not too deep, by id. */
-  truth(): Map<string, JsonRecord>;
-  /** All other records shown now. */
-  unusable(): JsonRecord[];
-  /** Every version written, oldest first, from the given position on. */
-  history(from?: number): HistoryEntry[];
-}
-
 export interface StoreDeps extends VersionDeps {
   /** False: a long demo does not collect its history. */
   readonly keepHistory: boolean;
 }
 
-export function createStore(deps: StoreDeps): FeedStore {
+export type FeedStore = ReturnType<typeof createStore>;
+
+/** The records of one feed, of which answers are made. */
+export function createStore(deps: StoreDeps) {
   const { feed, clock, random } = deps;
-  const writer = createVersionWriter(deps);
+  const writer = createVersionWriter(deps, (key) => newest(key)?.inserted);
   const waiting = createWaitingVersions();
   /** Shown versions in order of `updated`, and by key. */
   const shown: Version[] = [];
@@ -77,10 +42,6 @@ export function createStore(deps: StoreDeps): FeedStore {
     const delayed = waiting.newest(key);
     const seen = shownByKey.get(key);
     return delayed && seen && seen.order > delayed.order ? seen : (delayed ?? seen);
-  }
-
-  function create(record: JsonRecord, options: WriteOptions, visibleFromMs: number): Version {
-    return writer.create({ ...options, record, visibleFromMs, insertedOf: (key) => newest(key)?.inserted });
   }
 
   function show(version: Version): void {
@@ -126,16 +87,18 @@ export function createStore(deps: StoreDeps): FeedStore {
     store.upsert(record, { key, ...(updated !== undefined && { updated }) });
   }
 
-  const store: FeedStore = {
+  const store = {
     feed,
-    get size() {
+    /** Number of records shown now. */
+    get size(): number {
       settle();
       return shown.length;
     },
-    load(records) {
+    /** Adds many at once, all visible from the start of the simulation. */
+    load(records: Iterable<JsonRecord>): void {
       const now = clock();
       for (const record of records) {
-        const version = create(record, {}, now);
+        const version = writer.create(record, {}, now);
         if (shownByKey.has(version.key)) throw new Error(`${feed} ${version.key} was loaded twice`);
         shownByKey.set(version.key, version);
         shown.push(version);
@@ -145,13 +108,19 @@ export function createStore(deps: StoreDeps): FeedStore {
       view = null;
       loaded = written.length;
     },
-    upsert(record, options = {}) {
+    /**
+     * Writes a version. A record without the member `updated` gets the server's now; a record whose `updated` is not a
+     * number is shown as it is and ordered by the server's now.
+     * @returns its key
+     */
+    upsert(record: JsonRecord, options: WriteOptions = {}): string {
       settle();
-      const version = create(record, options, visibleFrom());
+      const version = writer.create(record, options, visibleFrom());
       add(version);
       return version.key;
     },
-    remove(key) {
+    /** @returns false when there is no such record */
+    remove(key: string): boolean {
       settle();
       const version = newest(key);
       if (version === undefined) return false;
@@ -159,13 +128,15 @@ export function createStore(deps: StoreDeps): FeedStore {
       add(writer.remove(version));
       return true;
     },
-    touch(key, updated) {
+    /** Moves only `updated`, to the server's now unless given. @returns false when there is no such record */
+    touch(key: string, updated?: number): boolean {
       const version = newest(key);
       if (version === undefined) return false;
       write(knownRecord(version), key, updated);
       return true;
     },
-    rescale(key) {
+    /** Writes decimals with other trailing zeros, and moves `updated`. @returns false when there is no such record */
+    rescale(key: string): boolean {
       const version = newest(key);
       if (version === undefined) return false;
       const record = knownRecord(version);
@@ -173,26 +144,31 @@ export function createStore(deps: StoreDeps): FeedStore {
       write(record, key, undefined);
       return true;
     },
-    rewrite() {
+    /** Writes every record again under the present drift without moving `updated`: a silent change. */
+    rewrite(): void {
       settle();
       const now = clock();
-      for (const version of [...shown]) add(create(knownRecord(version), { key: version.key }, now));
+      for (const version of [...shown]) add(writer.create(knownRecord(version), { key: version.key }, now));
     },
-    get(key) {
+    /** The newest version, also while it is not visible yet; with `id` and `updated` in seconds even where not shown. */
+    get(key: string): JsonRecord | undefined {
       settle();
       const version = newest(key);
       return version && knownRecord(version);
     },
-    keys() {
+    /** Keys of all records shown now, in order of `updated`. */
+    keys(): string[] {
       settle();
       return shown.map((version) => version.key);
     },
-    view() {
+    /** The present view, after writes whose delay is over. */
+    view(): View {
       settle();
       view ??= createView(shown);
       return view;
     },
-    viewBehind(writes) {
+    /** The records as shown this many writes ago, at least the loaded ones. */
+    viewBehind(writes: number): View {
       if (!deps.keepHistory) return store.view();
       const then = new Map<string, Version>();
       const now = clock();
@@ -203,7 +179,8 @@ export function createStore(deps: StoreDeps): FeedStore {
       }
       return createView([...then.values()].sort(compareByUpdated));
     },
-    truth() {
+    /** Records shown now that have a usable `id` and `updated`, and are not too deep, by id. */
+    truth(): Map<string, JsonRecord> {
       settle();
       const records = new Map<string, JsonRecord>();
       for (const version of shown) {
@@ -212,11 +189,13 @@ export function createStore(deps: StoreDeps): FeedStore {
       }
       return records;
     },
-    unusable() {
+    /** All other records shown now. */
+    unusable(): JsonRecord[] {
       settle();
       return shown.map(parseVersion).filter((record) => !usable(record));
     },
-    history(from = 0) {
+    /** Every version written, oldest first, from the given position on. */
+    history(from = 0): HistoryEntry[] {
       return written.slice(from).map((version) => ({
         atMs: version.atMs,
         id: version.key,
@@ -229,24 +208,17 @@ export function createStore(deps: StoreDeps): FeedStore {
 }
 
 /** Versions that are written but not shown yet. */
-interface WaitingVersions {
-  add(version: Version): void;
-  /** Removes and returns versions that are visible by now, in the order of writing. */
-  takeDue(nowMs: number): Version[];
-  newest(key: string): Version | undefined;
-  drop(key: string): void;
-}
-
-function createWaitingVersions(): WaitingVersions {
+function createWaitingVersions() {
   let waiting: Version[] = [];
   // Asked at every request: without it each would pass over the whole list.
   let earliest = Number.POSITIVE_INFINITY;
   return {
-    add(version) {
+    add(version: Version): void {
       waiting.push(version);
       earliest = Math.min(earliest, version.visibleFromMs);
     },
-    takeDue(nowMs) {
+    /** Removes and returns versions that are visible by now, in the order of writing. */
+    takeDue(nowMs: number): Version[] {
       if (earliest > nowMs) return [];
       const due = waiting.filter((version) => version.visibleFromMs <= nowMs);
       waiting = waiting.filter((version) => version.visibleFromMs > nowMs);
@@ -256,8 +228,8 @@ function createWaitingVersions(): WaitingVersions {
       );
       return due;
     },
-    newest: (key) => waiting.findLast((version) => version.key === key),
-    drop(key) {
+    newest: (key: string): Version | undefined => waiting.findLast((version) => version.key === key),
+    drop(key: string): void {
       waiting = waiting.filter((version) => version.key !== key);
     },
   };

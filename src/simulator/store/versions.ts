@@ -5,21 +5,11 @@ import type { Random } from '../random';
 import { createSlabs } from './record-bytes';
 import type { Version } from './view';
 
-interface VersionRequest {
-  readonly record: JsonRecord;
-  /** Identity of a record that has no usable `id`. */
-  readonly key?: string | undefined;
-  /** Unix seconds; else the record's own `updated`, else the server's now. */
-  readonly updated?: number | undefined;
-  readonly visibleFromMs: number;
-  /** Number of the write that first brought the record with this key; undefined: this one. */
-  readonly insertedOf: (key: string) => number | undefined;
-}
-
-export interface VersionWriter {
-  create(request: VersionRequest): Version;
-  /** The version that says that the record is gone. */
-  remove(version: Version): Version;
+export interface WriteOptions {
+  /** The record's identity when the record itself has no usable `id`. */
+  readonly key?: string;
+  /** Unix seconds by which the server orders it; else the record's own `updated`, else the server's now. */
+  readonly updated?: number;
 }
 
 export interface VersionDeps {
@@ -31,13 +21,16 @@ export interface VersionDeps {
   readonly behaviour: () => Behaviour;
 }
 
-/** Makes versions of one feed's records: numbered, drifted, and rendered once. */
-export function createVersionWriter(deps: VersionDeps): VersionWriter {
+/**
+ * Makes versions of one feed's records: numbered, drifted, and rendered once.
+ * @param insertedOf number of the write that first brought the record with a key; undefined: there was none
+ */
+export function createVersionWriter(deps: VersionDeps, insertedOf: (key: string) => number | undefined) {
   const { feed, clock } = deps;
   const write = createSlabs();
   let order = 0;
   return {
-    create({ record, visibleFromMs, insertedOf, ...given }) {
+    create(record: JsonRecord, given: WriteOptions, visibleFromMs: number): Version {
       const { drift, clockSkew } = deps.behaviour();
       const key = given.key ?? (hasText(record.id) ? record.id : `#${order}`);
       const updated = given.updated ?? ownSeconds(record) ?? Math.floor(clock() / 1000 + clockSkew);
@@ -63,7 +56,8 @@ export function createVersionWriter(deps: VersionDeps): VersionWriter {
         symbol: hasText(symbol) ? symbol : '',
       };
     },
-    remove(version) {
+    /** The version that says that the record is gone. */
+    remove(version: Version): Version {
       const now = clock();
       return { ...version, order: order++, atMs: now, visibleFromMs: now, bytes: null };
     },

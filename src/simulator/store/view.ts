@@ -19,16 +19,6 @@ export interface Version {
   readonly symbol: string;
 }
 
-/** The server's records at one moment, sorted by `updated`, then by order of writing. */
-export interface View {
-  readonly byUpdated: readonly Version[];
-  byInsertion(): readonly Version[];
-  /** Newest date first, within a date the latest updated first. */
-  byDate(): readonly Version[];
-  earliestDate(): string;
-  latestDate(): string;
-}
-
 /** First position whose `updated` is at or above the given second. */
 export function lowerBound(rows: readonly Version[], updated: number, order = -1): number {
   let low = 0;
@@ -51,8 +41,10 @@ function compareByDate(a: Version, b: Version): number {
   return compareByUpdated(b, a);
 }
 
-/** Sorts on demand, once: a view is of one moment. */
-export function createView(byUpdated: readonly Version[]): View {
+export type View = ReturnType<typeof createView>;
+
+/** The server's records at one moment, sorted by `updated`, then by order of writing. Sorts on demand, once. */
+export function createView(byUpdated: readonly Version[]) {
   let byInsertion: readonly Version[] | null = null;
   let byDate: readonly Version[] | null = null;
   let range: { earliest: string; latest: string } | null = null;
@@ -72,6 +64,7 @@ export function createView(byUpdated: readonly Version[]): View {
       byInsertion ??= [...byUpdated].sort((a, b) => a.inserted - b.inserted);
       return byInsertion;
     },
+    /** Newest date first, within a date the latest updated first. */
     byDate: () => {
       byDate ??= [...byUpdated].sort(compareByDate);
       return byDate;
