@@ -1,10 +1,10 @@
-import type { SchemaRegistryConfig } from '../avro/registry/confluent-registry';
-import type { RegistryBearer } from '../avro/registry/confluent-registry-http';
+import type { RegistryBearer, SchemaRegistryConfig } from '../avro/registry/confluent-registry-http';
 import type { KafkaConfig } from '../log/kafka/connection/client';
+import type { TlsTexts } from '../net/certificate-failures';
 import type { Live } from '../secrets/rotation';
 import { liveFiles, readPem } from './files/pem-file';
 import { readSecret } from './files/secrets';
-import { type TlsTexts, tlsProblem } from './files/tls-files';
+import { tlsProblem } from './files/tls-files';
 import { readKafkaLogin, readLogin } from './kafka-login';
 import { type Mistake, shown } from './mistake';
 import { type Loading, whereSet } from './raw-settings';

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { SchemaRegistryConfig } from '../avro/registry/confluent-registry';
+import type { SchemaRegistryConfig } from '../avro/registry/confluent-registry-http';
 import type { Delivery } from '../delivery/delivery';
 import { feedDefinitions } from '../feeds';
 import type { FeedDefinition } from '../feeds/definition';

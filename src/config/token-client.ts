@@ -1,8 +1,8 @@
+import type { TlsTexts } from '../net/certificate-failures';
 import type { Live } from '../secrets/rotation';
 import type { Grant } from '../source/api-access';
 import type { GrantedToken } from '../source/granted-token';
 import { readSecret } from './files/secrets';
-import type { TlsTexts } from './files/tls-files';
 import { type Loading, whereSet } from './raw-settings';
 
 /** The clients of token servers, by the beginning of the names of their settings. */

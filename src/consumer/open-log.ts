@@ -1,4 +1,5 @@
-import { confluentRegistry, type SchemaRegistryConfig } from '../avro/registry/confluent-registry';
+import { confluentRegistry } from '../avro/registry/confluent-registry';
+import type { SchemaRegistryConfig } from '../avro/registry/confluent-registry-http';
 import type { SchemaRegistry } from '../avro/registry/registry';
 import { workingDirectory } from '../config/files/working-directory';
 import { type Config, loadConfig } from '../config/load-config';

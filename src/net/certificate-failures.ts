@@ -1,3 +1,11 @@
+/** Texts in PEM, and the password of the key; null where none is set. */
+export interface TlsTexts {
+  readonly ca: string | null;
+  readonly cert: string | null;
+  readonly key: string | null;
+  readonly passphrase: string | null;
+}
+
 /** Codes of Node.js for a certificate that no authority trusted here has signed, by OpenSSL's names (X509_V_ERR_*). */
 export const untrustedCertificate: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',

@@ -13,7 +13,10 @@ export interface Registration {
   readonly isFirstVersion: boolean;
 }
 
-/** The version was not accepted, or not under the intended level. The subject may have changed in between. */
+/**
+ * The version was not accepted, or not under the intended level: an incompatible schema, and with some servers also another registration
+ * at the same time. The subject may have changed in between.
+ */
 export interface Conflict {
   /** Code of the error, if the conflict lasts. */
   readonly code: 'SCHEMA_INCOMPATIBLE' | 'REGISTRY_REFUSED';
@@ -54,12 +57,10 @@ export async function registerByLibrary(
 
 type Middleware = NonNullable<ConstructorParameters<typeof SchemaRegistry>[0]['middlewares']>[number];
 type Exchange = NonNullable<ReturnType<Middleware>['response']>;
-type LibraryRequest = Parameters<Exchange>[2];
-type LibraryResponse = Awaited<ReturnType<Exchange>>;
 
 /** The outermost middleware: it answers by itself, so that the library's own client is never called. */
 function transport({ subject, level, isFirstVersion }: Registration, calls: RegistrationCalls): Middleware {
-  async function answer(call: string, request: LibraryRequest): Promise<unknown> {
+  async function answer(call: string, request: Parameters<Exchange>[2]): Promise<unknown> {
     // Another publisher may set it at the same moment, which is as good.
     if (call === 'updateConfig') return calls.setLevel(subject, level);
     // If the subject had no level of its own, the library would set one. That is not wanted for a subject with versions.
@@ -77,7 +78,7 @@ function transport({ subject, level, isFirstVersion }: Registration, calls: Regi
     async response(_next, _renew, request) {
       const value = await answer(resourceMethod, request);
       // All that the library asks of a response.
-      return { data: () => value } as unknown as LibraryResponse;
+      return { data: () => value } as unknown as Awaited<ReturnType<Exchange>>;
     },
   });
 }

@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import type { RegisteredVersion } from './compatibility';
 import { answers, checked, refused } from './confluent-answers';
-import { type Conflict, type Registration, registerByLibrary } from './confluent-registration';
 import type { RegistryReply, RegistryRequest } from './confluent-registry-http';
 import type { AvroSchema } from './registry';
 
@@ -27,11 +26,6 @@ export class ConfluentRegistryApi {
       if (one !== null) found.push({ id: one.id, version: one.version, schema: one.schema });
     }
     return found;
-  }
-
-  /** A conflict is an incompatible schema, and with some servers also another registration at the same time. */
-  register(registration: Registration): Promise<{ readonly id: number } | Conflict> {
-    return registerByLibrary(registration, this);
   }
 
   async schemaById(id: number, timeoutMs?: number): Promise<AvroSchema | null> {

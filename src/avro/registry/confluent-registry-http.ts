@@ -3,21 +3,13 @@ import { rootCertificates } from 'node:tls';
 import axios, { type AxiosResponse } from 'axios';
 import { ExponentialBackoff, handleWhen, retry } from 'cockatiel';
 import { HighwaterError } from '../../errors';
-import { isCertificateFailure, isClientRefused } from '../../net/certificate-failures';
+import { isCertificateFailure, isClientRefused, type TlsTexts } from '../../net/certificate-failures';
 import { networkCode, networkReason } from '../../net/network-reason';
 import { type BearerToken, readyToken } from '../../secrets/bearer-token';
 import { excerpt } from '../../secrets/excerpt';
 import { addressPasswords, proxyPasswords } from '../../secrets/proxy-passwords';
 import { createRedactor } from '../../secrets/redaction';
 import { version } from '../../version';
-
-/** Texts in PEM, and the password of the key; null where none is set. The authority is trusted besides those of Node.js. */
-export interface RegistryTls {
-  readonly ca: string | null;
-  readonly cert: string | null;
-  readonly key: string | null;
-  readonly passphrase: string | null;
-}
 
 export interface RegistryBearer {
   /** Read for each call. */
@@ -26,21 +18,26 @@ export interface RegistryBearer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface RegistryHttpOptions {
+export interface SchemaRegistryConfig {
   /** Without a closing slash. */
   readonly url: string;
   /** The password is read for each call, since its file may change. */
   readonly auth: { readonly username: string; readonly password: string } | null;
   /** Instead of `auth`. */
-  readonly bearer: RegistryBearer | null;
-  /** Asked for each call; null: only what Node.js trusts. */
-  tls(): RegistryTls | null;
+  readonly bearer?: RegistryBearer | null;
+  /** Asked for each call, since files may change; null or left out: only what Node.js trusts. */
+  tls?(): TlsTexts | null;
+  /** `lookup`: nothing is registered by a publisher. */
+  readonly registration: 'register' | 'lookup';
+}
+
+interface CallOptions {
   /** For one call with all its tries, ms. */
   readonly timeoutMs: number;
   /** Ends calls under way. */
   readonly signal: AbortSignal | undefined;
   /** The `Date` of each answer that has one, Unix ms. */
-  dated?(serverMs: number): void;
+  dated(serverMs: number): void;
 }
 
 export interface RegistryRequest {
@@ -80,10 +77,10 @@ const recentSecrets = 10;
  * The calls throw HighwaterError REGISTRY_UNREACHABLE, REGISTRY_UNAUTHORIZED or REGISTRY_REFUSED, or the signal's reason.
  */
 export function registryHttp(
-  options: RegistryHttpOptions,
+  { url, auth, bearer = null, tls = () => null }: SchemaRegistryConfig,
+  { signal, dated, ...options }: CallOptions,
 ): (request: RegistryRequest) => Promise<RegistryReply> {
-  const { url, auth, bearer, signal, dated } = options;
-  const agent = agents(options.tls);
+  const agent = agents(tls);
   const hidden = [...addressPasswords(url), ...proxyPasswords(process.env)];
   const fixed = hidden.length;
   const redact = createRedactor(hidden);
@@ -149,7 +146,7 @@ export function registryHttp(
         throw new HighwaterError('REGISTRY_UNREACHABLE', `${request} got no answer ${reason}`);
       }
       const serverMs = Date.parse(String(answer.headers.date));
-      if (!Number.isNaN(serverMs)) dated?.(serverMs);
+      if (!Number.isNaN(serverMs)) dated(serverMs);
       if (answer.status !== 401) bearer?.token.accepted?.();
       else if (token !== null && (await bearer?.token.isReplaced?.(token))) return send();
       return replyOf(request, answer);
@@ -181,8 +178,8 @@ export function registryHttp(
 }
 
 /** @returns the agent for the present files: a new one when they have changed */
-function agents(tlsNow: () => RegistryTls | null): () => { readonly httpsAgent?: Agent } {
-  let last: RegistryTls | null = null;
+function agents(tlsNow: () => TlsTexts | null): () => { readonly httpsAgent?: Agent } {
+  let last: TlsTexts | null = null;
   let httpsAgent: Agent | undefined;
   return () => {
     const tls = tlsNow();

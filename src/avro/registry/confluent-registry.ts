@@ -4,8 +4,9 @@ import type { Logger } from '../../logging/logger';
 import { forSchema } from '../codec/wire-type';
 import { typeName } from '../schemas';
 import { incompatible, schemaStanding } from './compatibility';
+import { registerByLibrary } from './confluent-registration';
 import { ConfluentRegistryApi } from './confluent-registry-api';
-import { type RegistryBearer, type RegistryTls, registryHttp } from './confluent-registry-http';
+import { registryHttp, type SchemaRegistryConfig } from './confluent-registry-http';
 import {
   type AvroSchema,
   FULL_TRANSITIVE,
@@ -13,18 +14,6 @@ import {
   type SchemaStanding,
   type SchemaStatus,
 } from './registry';
-
-export interface SchemaRegistryConfig {
-  /** Without a closing slash. */
-  readonly url: string;
-  readonly auth: { readonly username: string; readonly password: string } | null;
-  /** Instead of `auth`. */
-  readonly bearer?: RegistryBearer | null;
-  /** Asked for each call, since files may change; null or left out: only what Node.js trusts. */
-  tls?(): RegistryTls | null;
-  /** `lookup`: nothing is registered by a publisher. */
-  readonly registration: 'register' | 'lookup';
-}
 
 export interface ConfluentRegistryOptions {
   readonly logger: Logger;
@@ -58,12 +47,12 @@ export function confluentRegistry(
     confirmEveryMs = 60_000,
   }: ConfluentRegistryOptions,
 ): SchemaRegistry {
-  const { url, auth, bearer = null, registration, tls = () => null } = config;
+  const { url, registration } = config;
   let aheadMs: number | null = null;
   const dated = (serverMs: number): void => {
     aheadMs = Date.now() - serverMs;
   };
-  const api = new ConfluentRegistryApi(registryHttp({ url, auth, bearer, tls, timeoutMs, signal, dated }));
+  const api = new ConfluentRegistryApi(registryHttp(config, { timeoutMs, signal, dated }));
   /** By id; ids never change their meaning. */
   const known = new Map<number, Promise<AvroSchema>>();
   const warned = new Set<string>();
@@ -85,7 +74,9 @@ export function confluentRegistry(
       const isFirstVersion = found.state === 'new';
       const level = isFirstVersion ? await begin(subject) : await holdToLevel(subject);
       const registered =
-        found.state === 'registered' ? found : await api.register({ subject, schema, level, isFirstVersion });
+        found.state === 'registered'
+          ? found
+          : await registerByLibrary({ subject, schema, level, isFirstVersion }, api);
       if ('id' in registered) {
         begun.delete(subject);
         return registered.id;

@@ -1,13 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-
-/** Texts of files in PEM, and the password of the key; null where none is set. */
-export interface TlsTexts {
-  readonly ca: string | null;
-  readonly cert: string | null;
-  readonly key: string | null;
-  readonly passphrase: string | null;
-}
+import type { TlsTexts } from '../../net/certificate-failures';
 
 export interface TlsProblem {
   readonly of: keyof TlsTexts;

@@ -1,11 +1,12 @@
 import { Kafka, logLevel, type Mechanism, type RetryOptions, type SASLOptions } from 'kafkajs';
 import type { Logger } from '../../../logging/logger';
+import type { TlsTexts } from '../../../net/certificate-failures';
 import { bootstrap } from './bootstrap';
 import type { CodecName } from './compression';
 import { tolerateLeaderless } from './guards/cluster-questions';
 import { adaptBrokers, keepReasons } from './guards/each-broker';
 import { endingSilent } from './guards/silent-connections';
-import { guardedListeners, socketFactory, type TlsTexts } from './guards/sockets';
+import { guardedListeners, socketFactory } from './guards/sockets';
 import { queueWatch } from './guards/throttling';
 import { wholeAnswers } from './guards/whole-answers';
 import { type TokenLogin, tokenMechanism } from './token-login';

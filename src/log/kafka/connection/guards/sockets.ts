@@ -2,18 +2,11 @@ import { X509Certificate } from 'node:crypto';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { ISocketFactory } from 'kafkajs';
+import type { TlsTexts } from '../../../../net/certificate-failures';
 import { TLS_UNANSWERED, tlsFailure } from '../tls-failure';
 
 /** Defaults of kafkajs, in ms. */
 const KEEP_ALIVE_DELAY = 60_000;
-
-/** Texts in PEM, and the password of the key; null where none is set. */
-export interface TlsTexts {
-  readonly ca: string | null;
-  readonly cert: string | null;
-  readonly key: string | null;
-  readonly passphrase: string | null;
-}
 
 /**
  * Opens the connections of kafkajs as its own factory does. kafkajs keeps only the message and the code of a socket's error, so a
