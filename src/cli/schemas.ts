@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { allSubjects, feedSubjects, type Subject } from '../avro/feed-subjects';
+import { type Subject, topicsOf } from '../avro/published-topics';
 import {
   type AvroSchema,
   FULL_TRANSITIVE,
@@ -9,7 +9,7 @@ import {
   type SchemaStatus,
 } from '../avro/registry/registry';
 import { type HistoryStanding, historyFolder, historyStanding } from '../avro/registry/schema-history';
-import { feedSchemas, fullName } from '../avro/schemas';
+import { fullName } from '../avro/schemas';
 import { ownTypes } from '../avro/typescript/own-types';
 import { commandSchema, commandSubject } from '../commands/command-record';
 import { type Config, loadConfig } from '../config/load-config';
@@ -162,7 +162,7 @@ function configuredSubjects({ feeds, topicPrefix, appId }: Config): Subject[] {
 }
 
 export function subjectsOf(feed: Feed, topicPrefix: string): readonly Subject[] {
-  return allSubjects(feedSubjects(feed, feedTopics(feed, topicPrefix), feedSchemas(feed)));
+  return topicsOf(feed, feedTopics(feed, topicPrefix));
 }
 
 /** @param now what is left behind when the registry fails: unlike a publisher, a command does not ask again */

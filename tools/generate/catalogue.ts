@@ -4,7 +4,7 @@ import type { TopicRole } from '../../src/log/kafka/admin/topic-rules';
 
 /** The topics of all feeds that come with highwater. Everything generated goes by this list. */
 export function publishedTopics(): PublishedTopic[] {
-  return feedDefinitions.flatMap(topicsOf);
+  return feedDefinitions.flatMap((feed) => topicsOf(feed));
 }
 
 /** What a topic is to Kafka. */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { allSubjects, feedSubjects, type Subject } from '../../src/avro/feed-subjects';
+import { type Subject, topicsOf } from '../../src/avro/published-topics';
 import {
   changelogOf,
   type HistoryStanding,
@@ -8,16 +8,14 @@ import {
   historyStanding,
   versionFile,
 } from '../../src/avro/registry/schema-history';
-import { feedSchemas, fullName } from '../../src/avro/schemas';
+import { fullName } from '../../src/avro/schemas';
 import { commandSchema, commandSubject } from '../../src/commands/command-record';
 import { feedDefinitions } from '../../src/feeds';
-import { commandsTopic, feedTopics } from '../../src/log/topics';
+import { commandsTopic } from '../../src/log/topics';
 
 /** The subjects of all feeds that come with highwater, and of the command topic. */
 export function keptSubjects(): Subject[] {
-  const ofFeeds = feedDefinitions.flatMap((feed) =>
-    allSubjects(feedSubjects(feed, feedTopics(feed, ''), feedSchemas(feed))),
-  );
+  const ofFeeds = feedDefinitions.flatMap((feed) => topicsOf(feed));
   return [...ofFeeds, { subject: commandSubject(commandsTopic('highwater', '')), schema: commandSchema }];
 }
 

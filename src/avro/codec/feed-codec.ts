@@ -4,7 +4,7 @@ import { hasUsualKeys } from '../../feeds/row-keys';
 import type { FeedTopics } from '../../log/commit-log';
 import type { SourceOffset } from '../../state/source-offset';
 import type { Change, EventTail, RecordValues, VendorRecord } from '../../types';
-import { allSubjects, feedSubjects, type Subject } from '../feed-subjects';
+import { type PublishedTopic, type Subject, topicsOf } from '../published-topics';
 import { recordKeys } from '../record-keys';
 import { recordShape } from '../record-shape';
 import type { SchemaRegistry } from '../registry/registry';
@@ -49,18 +49,21 @@ export async function createFeedCodec(
   record?: RecordSchema,
 ): Promise<FeedCodec> {
   const schemas = feedSchemas(feed, record);
-  const subjects = feedSubjects(feed, topics, schemas);
-  const ids = await registerAll(allSubjects(subjects), registry);
+  const published = topicsOf(feed, topics, schemas);
+  const ids = await registerAll(published, registry);
+  const subjectOf = (kind: PublishedTopic['kind']) => published.find((one) => one.kind === kind)!;
   const typeOf = <T>(subject: Subject): WireType<T> => wireType<T>(subject.schema, ids.get(subject)!);
   const given = new Map([...ids].map(([{ schema }, id]) => [id, schema]));
-  const image = imageType(typeOf<RecordValues>(subjects.image), feed, schemas.record);
+  const image = imageType(typeOf<RecordValues>(subjectOf('current')), feed, schemas.record);
   return {
     schemas,
     image,
-    transitions: new Map([...subjects.transitions].map(([type, subject]) => [type, typeOf(subject)])),
-    sourceOffset: typeOf<SourceOffset>(subjects.sourceOffset),
-    deadLetter: typeOf<DeadLetterValue>(subjects.deadLetter),
-    encodeEnvelope: envelopeEncoder(schemas.envelope, ids.get(subjects.envelope)!, image),
+    transitions: new Map(
+      published.flatMap((one) => (one.transition === null ? [] : [[one.transition.type, typeOf(one)]])),
+    ),
+    sourceOffset: typeOf<SourceOffset>(subjectOf('source-offset')),
+    deadLetter: typeOf<DeadLetterValue>(subjectOf('dead-letters')),
+    encodeEnvelope: envelopeEncoder(schemas.envelope, ids.get(subjectOf('changes'))!, image),
     confirmIds: async () => registry.confirm?.(given),
   };
 }

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { readText } from '../../bytes/read-text';
 import { HighwaterError } from '../../errors';
-import type { Subject } from '../feed-subjects';
+import type { Subject } from '../published-topics';
 import { fullName, schemaFolder } from '../schemas';
 import { incompatibility, isSameSchema, type SchemaVersion } from './compatibility';
 import type { AvroSchema, Incompatibility } from './registry';

@@ -19,7 +19,7 @@ export function ownTypes(feeds: readonly FeedDefinition[]): string {
   const interfaces = new Interfaces({ taken });
   const records = new Map<string, string>();
   const events = new Map<string, string[]>();
-  for (const topic of feeds.flatMap(topicsOf)) {
+  for (const topic of feeds.flatMap((feed) => topicsOf(feed))) {
     const { feed, kind, spec, schema, record } = topic;
     const name = commonTypes[kind] ?? interfaces.add(record, feed.name);
     if (kind === 'changes') records.set(feed.name, name);

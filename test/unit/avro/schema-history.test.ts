@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Subject } from '../../../src/avro/feed-subjects';
+import type { Subject } from '../../../src/avro/published-topics';
 import { changelogOf, historyFolder, historyStanding } from '../../../src/avro/registry/schema-history';
 import { type FieldSchema, feedSchemas, readSchema } from '../../../src/avro/schemas';
 import { ipos } from '../../../src/feeds/ipos';
