@@ -88,3 +88,12 @@ export async function unlessLate<T>(
     clearTimeout(timer),
   );
 }
+
+/** The values of all pieces of work, once all have ended. @throws the error of the first one that has one */
+export async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
+  const ended = await Promise.allSettled(work);
+  return ended.map((one) => {
+    if (one.status === 'rejected') throw one.reason;
+    return one.value;
+  });
+}

@@ -19,10 +19,22 @@ export interface RowKeys {
 export type KeyFields = Pick<FeedDefinition, 'idField' | 'updatedField' | 'updatedFormat'>;
 
 export function rowKeys(feed: KeyFields): RowKeys {
-  if (hasUsualKeys(feed)) return usualKeys;
-  const [first, ...others] = idPaths(feed).map(memberReader);
+  return hasUsualKeys(feed) ? usualKeys : keysBy(feed, memberReader, asId);
+}
+
+/**
+ * The keys of a row, or of another form of its record.
+ * @param readerOf makes the reader of the member at a dotted path
+ * @param asId the value of a member as a part of the id; null if it is none
+ */
+export function keysBy(
+  feed: KeyFields,
+  readerOf: (path: string) => (row: unknown) => unknown,
+  asId: (value: unknown) => string | null,
+): RowKeys {
+  const [first, ...others] = idPaths(feed).map(readerOf);
   const readTime = timeReader(feed.updatedFormat);
-  const readUpdated = feed.updatedField === null ? null : memberReader(feed.updatedField);
+  const readUpdated = feed.updatedField === null ? null : readerOf(feed.updatedField);
   return {
     id:
       others.length === 0

@@ -1,5 +1,4 @@
-import { createFeedCodec } from '../avro/codec/feed-codec';
-import { codecForImages } from '../avro/codec/images-codec';
+import { codecForImages, createFeedCodec } from '../avro/codec/feed-codec';
 import { recordShape } from '../avro/record-shape';
 import type { SchemaRegistry } from '../avro/registry/registry';
 import type { Feed } from '../feeds/feed';

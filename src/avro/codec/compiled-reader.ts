@@ -204,7 +204,8 @@ function createCode() {
     if (type instanceof types.UnwrappedUnionType) return ofUnion(type.types.map(expression));
     if (type instanceof types.WrappedUnionType) return ofUnion(type.types.map(wrapped));
     if (type instanceof types.ArrayType) return ofArray(type.itemsType);
-    if (type instanceof types.MapType) return ofMap(type.valuesType);
+    if (type instanceof types.MapType)
+      return ofBlocks('map', '{}', `put(all, string(), ${expression(type.valuesType)});`, false);
     if (type instanceof types.EnumType) {
       const last = type.symbols.length - 1;
       return `${constant(type.symbols)}[bounded('the index of an enum', 0, ${last})]`;
@@ -263,10 +264,6 @@ function record${index}() {
           true,
         )
       : ofBlocks('array', '[]', `all.push(${item});`, false);
-  }
-
-  function ofMap(values: Type): string {
-    return ofBlocks('map', '{}', `put(all, string(), ${expression(values)});`, false);
   }
 
   /** A negative count announces the size of the block. */

@@ -13,12 +13,7 @@ export interface DecodedRecord extends Omit<LogRecord, 'value'> {
 }
 
 /** Decodes values of any topic by the schema id that they carry. Each schema is looked up and compiled once. */
-export interface Decoder {
-  /** Makes `decode` know who wrote a value. Undefined when it does already. @throws HighwaterError SCHEMA_UNKNOWN, VALUE_FOREIGN, REGISTRY_* */
-  prepare(record: LogRecord): Promise<void> | undefined;
-  /** Decodes a record that `prepare` has been called for. @throws HighwaterError VALUE_FOREIGN when its bytes do not fit its schema */
-  decode(record: LogRecord): Pick<DecodedRecord, 'type' | 'value'>;
-}
+export type Decoder = ReturnType<typeof valueDecoder>;
 
 interface Reader {
   readonly type: string;
@@ -32,7 +27,7 @@ const OWN = -1;
  * @param own schemas to which values of their type are converted, whichever version wrote them. Values of other types stay as they were
  * written
  */
-export function valueDecoder(registry: SchemaLookup, own: readonly RecordSchema[] = []): Decoder {
+export function valueDecoder(registry: SchemaLookup, own: readonly RecordSchema[] = []) {
   const known = new Map(own.map((schema) => [fullName(schema), schema]));
   /** By type name: one reader for all who write it. */
   const readers = new Map<string, Reader>();
@@ -55,7 +50,8 @@ export function valueDecoder(registry: SchemaLookup, own: readonly RecordSchema[
   }
 
   return {
-    prepare(record) {
+    /** Makes `decode` know who wrote a value. Undefined when it does already. @throws HighwaterError SCHEMA_UNKNOWN, VALUE_FOREIGN, REGISTRY_* */
+    prepare(record: LogRecord): Promise<void> | undefined {
       if (record.value === null) return undefined;
       const id = writerIdOf(record);
       if (byWriter.has(id)) return undefined;
@@ -64,11 +60,17 @@ export function valueDecoder(registry: SchemaLookup, own: readonly RecordSchema[
       preparing.set(id, adding);
       return adding;
     },
-    decode(record) {
+    /** Decodes a record that `prepare` has been called for. @throws HighwaterError VALUE_FOREIGN when its bytes do not fit its schema */
+    decode(record: LogRecord): Pick<DecodedRecord, 'type' | 'value'> {
       const { value } = record;
       if (value === null) return { type: null, value: null };
       const { type, wire } = byWriter.get(value.readUInt32BE(1))!;
-      return { type, value: decodingOf(record, () => wire.decode(value)) };
+      try {
+        return { type, value: wire.decode(value) };
+      } catch (error) {
+        const isForeign = error instanceof HighwaterError && error.code === 'VALUE_FOREIGN';
+        throw isForeign ? foreignAt(record, error.message, error, replacedRegistry) : error;
+      }
     },
   };
 }
@@ -111,16 +113,6 @@ function foreignAt(
 /** The value names a schema, and has another form: ids begin anew in a new registry. */
 const replacedRegistry =
   'If highwater wrote the topic, the registry was probably emptied or replaced, and its ids now mean other schemas: point to the registry that the value was written with (SCHEMA_REGISTRY_URL), or restore it from its backup. Otherwise find out which program wrote the value: only highwater should write to this topic.';
-
-/** Runs a step of decoding a record. @throws HighwaterError VALUE_FOREIGN with the place of the record; other errors as they are */
-function decodingOf<T>(record: LogRecord, step: () => T): T {
-  try {
-    return step();
-  } catch (error) {
-    const isForeign = error instanceof HighwaterError && error.code === 'VALUE_FOREIGN';
-    throw isForeign ? foreignAt(record, error.message, error, replacedRegistry) : error;
-  }
-}
 
 /**
  * Whether an error says that a value cannot be read and that another try would not help: another program wrote the value, or the

@@ -4,7 +4,7 @@ import { HighwaterError } from '../../errors';
 import type { AvroSchema } from '../registry/registry';
 import { typeName } from '../schemas';
 import { type CompiledReader, compileReader } from './compiled-reader';
-import { takeWideLongs, WholeLongType } from './long-type';
+import { type LongTap, takeWideLongs, WholeLongType } from './long-type';
 import { readSchemaId, WIRE_HEADER_BYTES, writeWireHeader } from './wire';
 
 /** Encodes and decodes values of one Avro type, with its registered id, in the wire format. */
@@ -136,7 +136,8 @@ export function forSchema(schema: AvroSchema): Type {
     registry: {},
     typeHook(given, options) {
       if (given === 'long' || isOfType(given, 'long')) return new WholeLongType();
-      if (isMap(given)) return new MapOfAnyNames(given, options);
+      if (isOfType(given, 'map'))
+        return new MapOfAnyNames(given as ConstructorParameters<typeof types.MapType>[0], options);
       if (!Array.isArray(given)) return undefined;
       const isPassed = given === passed;
       passed = isPassed ? null : given;
@@ -148,20 +149,14 @@ export function forSchema(schema: AvroSchema): Type {
   });
 }
 
-type MapSchema = ConstructorParameters<typeof types.MapType>[0];
-
-function isMap(schema: unknown): schema is MapSchema {
-  return isOfType(schema, 'map');
-}
-
 function isOfType(schema: unknown, name: string): boolean {
   return typeof schema === 'object' && schema !== null && 'type' in schema && schema.type === name;
 }
 
 /** Reads an entry named `__proto__` as well. avsc assigns to it, which makes no member. */
 class MapOfAnyNames extends types.MapType {
-  protected _read(tap: Tap): Record<string, unknown> {
-    const values = this.valuesType as unknown as { _read(tap: Tap): unknown };
+  protected _read(tap: LongTap & { readString(): string }): Record<string, unknown> {
+    const values = this.valuesType as unknown as { _read(tap: LongTap): unknown };
     const entries: [string, unknown][] = [];
     for (let count = tap.readLong(); count !== 0; count = tap.readLong()) {
       // A negative count comes with the size of its block.
@@ -170,10 +165,4 @@ class MapOfAnyNames extends types.MapType {
     }
     return Object.fromEntries(entries);
   }
-}
-
-/** The part of avsc's reader that a map needs; not in its published types. */
-interface Tap {
-  readLong(): number;
-  readString(): string;
 }

@@ -4,26 +4,13 @@ import { HighwaterError } from '../../errors';
 import type { AvroSchema, Incompatibility, SchemaStanding } from './registry';
 
 export interface SchemaVersion {
+  /** From 1, +1 per version of the subject. */
   readonly version: number;
   readonly schema: AvroSchema;
 }
 
 export interface RegisteredVersion extends SchemaVersion {
   readonly id: number;
-}
-
-/**
- * FULL_TRANSITIVE: every earlier version can be read with the new schema, and what the new one writes can be read with
- * every earlier version.
- * @throws HighwaterError SCHEMA_INCOMPATIBLE naming subject, version and field
- */
-export function assertCompatible(
-  subject: string,
-  schema: AvroSchema,
-  earlier: readonly SchemaVersion[],
-): void {
-  const reason = incompatibility(schema, earlier);
-  if (reason !== null) throw incompatible(subject, reason);
 }
 
 /** Compares a schema with all versions of a subject, in ascending order. */
@@ -46,7 +33,10 @@ export function isSameSchema(a: AvroSchema, b: AvroSchema): boolean {
   return isDeepStrictEqual(a, b);
 }
 
-/** Why a schema cannot be the next version; null if it can. */
+/**
+ * Why a schema cannot be the next version; null if it can. FULL_TRANSITIVE: every earlier version can be read with the new
+ * schema, and what the new one writes can be read with every earlier version.
+ */
 export function incompatibility(
   schema: AvroSchema,
   earlier: readonly SchemaVersion[],
@@ -128,7 +118,9 @@ function innerMisread(reader: Type, writer: Type, at: SchemaPath): Misread | nul
   }
   if (!isUnion(reader) && !isUnion(writer)) return null;
   const unread = branches(writer).find((branch) => refusal(reader, branch) !== null);
-  const namesake = unread && branches(reader).find((other) => isNamesake(other, unread));
+  const namesake =
+    unread &&
+    branches(reader).find(({ typeName, name }) => typeName === unread.typeName && name === unread.name);
   return unread && namesake ? misread(namesake, unread, at) : null;
 }
 
@@ -157,16 +149,11 @@ function refusal(reader: Type, writer: Type): string | null {
   }
 }
 
-type UnionType = types.UnwrappedUnionType | types.WrappedUnionType;
-
-function isUnion(type: Type): type is UnionType {
+function isUnion(type: Type): type is types.UnwrappedUnionType | types.WrappedUnionType {
   return type instanceof types.UnwrappedUnionType || type instanceof types.WrappedUnionType;
 }
 
-function branches(type: Type): readonly Type[] {
+/** The types of a union; any other type alone. */
+export function branches(type: Type): readonly Type[] {
   return isUnion(type) ? type.types : [type];
-}
-
-function isNamesake(a: Type, b: Type): boolean {
-  return a.typeName === b.typeName && a.name === b.name;
 }

@@ -1,14 +1,10 @@
 import { HighwaterError } from '../../errors';
-import { incompatible, isSameSchema, schemaStanding } from './compatibility';
+import { incompatible, isSameSchema, type RegisteredVersion, schemaStanding } from './compatibility';
 import { type AvroSchema, FULL_TRANSITIVE, type SchemaLookup, type SchemaRegistry } from './registry';
 
 /** One version of a subject, as it is stored. The same id may stand under several subjects. */
-export interface SchemaRow {
-  readonly id: number;
+export interface SchemaRow extends RegisteredVersion {
   readonly subject: string;
-  /** From 1, +1 per version of the subject. */
-  readonly version: number;
-  readonly schema: AvroSchema;
 }
 
 /** The table of the registry, in the file that it shares with the embedded log. */

@@ -83,7 +83,10 @@ export class Interfaces {
       return primitives[schema] ?? named.get(shortName(schema)) ?? 'unknown';
     }
     if (isUnion(schema)) {
-      const nullLast = [...schema.filter((branch) => branch !== 'null'), ...schema.filter(isNull)];
+      const nullLast = [
+        ...schema.filter((branch) => branch !== 'null'),
+        ...schema.filter((branch) => branch === 'null'),
+      ];
       return nullLast.map((branch) => this.typeOf(branch, owner, closed)).join(' | ');
     }
     switch (schema.type) {
@@ -128,10 +131,6 @@ function capitalised(name: string): string {
 
 function isUnion(schema: AvroSchema): schema is readonly AvroSchema[] {
   return Array.isArray(schema);
-}
-
-function isNull(schema: AvroSchema): boolean {
-  return schema === 'null';
 }
 
 const COLUMNS = 110;

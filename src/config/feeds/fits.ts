@@ -1,4 +1,5 @@
 import { type Type, types } from 'avsc';
+import { branches } from '../../avro/registry/compatibility';
 
 /** Dotted Avro paths of a record's fields that cannot be null. */
 export function neverNull(record: types.RecordType, prefix = ''): string[] {
@@ -47,12 +48,6 @@ export function fits(type: Type, into: Type): boolean {
 export function typeText(type: Type): string {
   const names = branches(type).map((branch) => branch.branchName ?? branch.typeName);
   return names.filter((name) => name !== 'null').join(' or ');
-}
-
-function branches(type: Type): readonly Type[] {
-  return type instanceof types.UnwrappedUnionType || type instanceof types.WrappedUnionType
-    ? [...type.types]
-    : [type];
 }
 
 const promotions: Readonly<Record<string, readonly string[]>> = {

@@ -1,5 +1,4 @@
-import { createFeedCodec } from '../../../src/avro/codec/feed-codec';
-import { codecForImages } from '../../../src/avro/codec/images-codec';
+import { codecForImages, createFeedCodec } from '../../../src/avro/codec/feed-codec';
 import { readSchemaId } from '../../../src/avro/codec/wire';
 import { wireType } from '../../../src/avro/codec/wire-type';
 import { recordShape } from '../../../src/avro/record-shape';
