@@ -10,11 +10,11 @@ import {
 } from '../delivery/delivery';
 import type { Feed } from '../feeds/feed';
 import type { Live, Rotation } from '../secrets/rotation';
-import { didYouMean } from './did-you-mean';
+import { meant, meantOrKnown } from './did-you-mean';
 import { declaredSchema, recordPaths } from './feeds/declared-schema';
 import { variableCalled } from './feeds/feed-access';
 import { valueAt } from './feeds/feed-settings';
-import type { ConfigFile } from './files/config-file';
+import { type ConfigFile, mistakeIn } from './files/config-file';
 import { secretFrom } from './files/secrets';
 import { type Mistake, unexpected } from './mistake';
 import { age, bareUrl, list, matching, oneOf, text } from './value-types';
@@ -91,10 +91,8 @@ const deliveryName = /^[a-z0-9][a-z0-9_-]{0,60}$/;
 
 export function loadDeliveries(file: ConfigFile, feeds: readonly Feed[], mistakes: Mistake[]): Delivery[] {
   const sections = file.values.deliveries ?? {};
-  const add = (path: readonly PropertyKey[], problem: string): void => {
-    const full = ['deliveries', ...path];
-    mistakes.push({ key: full.join('.'), where: file.where(full), problem });
-  };
+  const add = (path: readonly PropertyKey[], problem: string): void =>
+    void mistakes.push(mistakeIn(file, ['deliveries', ...path], problem));
   if (typeof sections !== 'object' || Array.isArray(sections)) {
     const expected = 'a section for each delivery';
     add([], mayHoldAddress(sections) ? `expected ${expected}` : unexpected(sections, expected));
@@ -126,8 +124,7 @@ export function loadDeliveries(file: ConfigFile, feeds: readonly Feed[], mistake
   function checkFields(paths: readonly string[], fields: readonly string[], at: typeof add): void {
     for (const path of paths) {
       if (fields.includes(path) || /^(before|after)\.extra\./.test(path)) continue;
-      const near = didYouMean(path, fields);
-      at(['where', path], `is not a field of these events${near === null ? '' : `; did you mean ${near}?`}`);
+      at(['where', path], `is not a field of these events${meant(path, fields)}`);
     }
   }
 }
@@ -143,13 +140,10 @@ function report(
       path.length === 0 ? deliverySettings.shape : { webhook: 0, slack: 0, secretEnv: 0, secretFile: 0 };
     const names = Object.keys(known);
     for (const key of issue.keys) {
-      const near = didYouMean(key, names);
-      const hint = near === null ? `known are ${names.join(', ')}` : `did you mean ${near}?`;
+      const problem = `is not a setting of a delivery${meantOrKnown(key, names)}`;
       // A secret may have been written in the place of a key.
-      const isName = /^\w{1,30}$/.test(key);
-      const is = 'is not a setting of a delivery';
-      if (isName) at([...path, key], `${is}; ${hint}`);
-      else at(path, `has a key that ${is}; ${hint}`);
+      if (/^\w{1,30}$/.test(key)) at([...path, key], problem);
+      else at(path, `has a key that ${problem}`);
     }
     return;
   }

@@ -14,6 +14,17 @@ export function didYouMean(written: string, candidates: readonly string[]): stri
   return best;
 }
 
+/** How a sentence ends that says that a name is not known: `; did you mean ipos?`. @param otherwise the end if no name is near */
+export function meant(written: string, candidates: readonly string[], otherwise = ''): string {
+  const near = didYouMean(written, candidates);
+  return near === null ? otherwise : `; did you mean ${near}?`;
+}
+
+/** As `meant`; if no name is near, all of them. */
+export function meantOrKnown(written: string, candidates: readonly string[]): string {
+  return meant(written, candidates, `; known are ${candidates.join(', ')}`);
+}
+
 function bare(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '');
 }

@@ -26,7 +26,9 @@ export function httpAddress(input: Omit<LoadConfigInput, 'definitions'>): string
 const everywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 function noPort(port: number | null, where: string | null): Mistake {
-  const problem = port === 0 ? 'is any free port, expected the one to ask' : 'is not set, expected';
-  const ways = 'the port of the publisher in HIGHWATER_HTTP_PORT, --http-port, or highwater.yaml';
-  return { key: 'httpPort', where, problem: port === 0 ? problem : `${problem} ${ways}` };
+  const problem =
+    port === 0
+      ? 'is any free port, expected the one to ask'
+      : 'is not set, expected the port of the publisher in HIGHWATER_HTTP_PORT, --http-port, or highwater.yaml';
+  return { key: 'httpPort', where, problem };
 }

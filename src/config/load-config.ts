@@ -3,7 +3,6 @@ import type { SchemaRegistryConfig } from '../avro/registry/confluent-registry-h
 import type { Delivery } from '../delivery/delivery';
 import { feedDefinitions } from '../feeds';
 import type { FeedDefinition } from '../feeds/definition';
-
 import type { Feed } from '../feeds/feed';
 import type { KafkaConfig } from '../log/kafka/connection/client';
 import type { RetentionLimits } from '../log/local/retention';
@@ -14,6 +13,7 @@ import { type ApiAccess, secretsOf } from '../source/api-access';
 import type { SourceLimits } from '../source/client';
 import type { RequestBudgetOptions } from '../source/request-budget';
 import { loadDeliveries, namedVariables } from './deliveries';
+import { hiddenSecret } from './environment-secrets';
 import { type ReadAccess, readAccess } from './feeds/feed-access';
 import { valueAt } from './feeds/feed-settings';
 import { loadFeeds } from './feeds/load-feeds';
@@ -25,7 +25,6 @@ import { logSettings, readKafka } from './kafka';
 import { configError, type Mistake } from './mistake';
 import { concerns, findUnknown, readSettings } from './raw-settings';
 import type { SettingKey, SettingValues } from './settings';
-import { leastSecretCharacters } from './value-types';
 
 export interface ApiConfig {
   /** Name of a feed → its address and token. A command that reads the API has those of all feeds. */
@@ -133,13 +132,13 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
   const ca = readApiCa(loading);
   const http = readHttp(loading);
   const { kafka, schemaRegistry } = readKafka(loading);
-  const { feeds, broken, named: ofFeeds } = loadFeeds({ definitions, file, filePath }, loading);
+  const { feeds, broken, named: ofFeeds } = loadFeeds(definitions, file, filePath, loading);
   const deliveries = loadDeliveries(file, feeds, loading.mistakes);
   const named = [...ofFeeds, ...namedVariables(deliveries)];
   const where = (path: readonly PropertyKey[]) => file.where(path);
   const api = readAccess(feeds, { loading, token, env, runs: readsApi, where });
   const tokens = [...api.access.values()].flatMap(secretsOf);
-  rotation.hide([...tokens, ...named.flatMap((name) => hiddenToken(env[name])), ...proxyPasswords(env)]);
+  rotation.hide([...tokens, ...named.flatMap((name) => hiddenSecret(env[name])), ...proxyPasswords(env)]);
   const secrets = rotation.known;
   const all = [...file.mistakes, ...findUnknown(sources, named), ...loading.mistakes];
   // Where a feed is read is of no matter to a command that does not read it.
@@ -200,11 +199,6 @@ function missingApi(key: keyof typeof waysToSet, needed: readonly string[], of: 
   const who = needed.length === 0 ? '' : `; without ${own} of their own: ${needed.join(', ')}`;
   const others = needed.length === of ? '' : ' (enabledFeeds can leave them out)';
   return { key, where: null, problem: `is not set, expected ${waysToSet[key]}${who}${others}` };
-}
-
-/** Too short a value is refused, unseen; hiding it would hide most of the error as well. */
-function hiddenToken(value = ''): string[] {
-  return value.trim().length < leastSecretCharacters ? [] : [value, value.trim()];
 }
 
 function apiConfig(

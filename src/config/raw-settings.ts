@@ -1,6 +1,6 @@
 import type { Rotation } from '../secrets/rotation';
-import { didYouMean } from './did-you-mean';
-import type { ConfigFile } from './files/config-file';
+import { didYouMean, meantOrKnown } from './did-you-mean';
+import { type ConfigFile, mistakeIn } from './files/config-file';
 import { CONFIG_VARIABLE } from './files/read-config-file';
 import { type Mistake, unexpected } from './mistake';
 import {
@@ -53,7 +53,8 @@ export function readSettings(sources: SettingSources): ReadSettings {
     const found = lookUp(key, setting, sources);
     if (found !== null) origins.set(key, found.origin);
     const parsed = found === null ? null : setting.schema.safeParse(found.raw);
-    values[key] = parsed?.success ? parsed.data : defaultOf(setting);
+    const usual = setting.default === null ? null : setting.schema.parse(setting.default);
+    values[key] = parsed?.success ? parsed.data : usual;
     if (found !== null && parsed?.success === false) {
       const expected = parsed.error.issues[0]?.message ?? 'something else';
       const problem = setting.secret ? `expected ${expected}` : unexpected(found.raw, expected);
@@ -61,10 +62,6 @@ export function readSettings(sources: SettingSources): ReadSettings {
     }
   }
   return { values: values as SettingValues, origins, mistakes };
-}
-
-function defaultOf(setting: Setting): unknown {
-  return setting.default === null ? null : setting.schema.parse(setting.default);
 }
 
 function lookUp(
@@ -95,12 +92,7 @@ export function findUnknown({ env, file }: SettingSources, named: readonly strin
   const known = [...settingKeys, 'feeds', 'deliveries'];
   for (const key of Object.keys(file.values)) {
     if (known.includes(key)) continue;
-    const near = didYouMean(key, known);
-    const problem =
-      near === null
-        ? `is not a setting; known are ${known.join(', ')}`
-        : `is not a setting; did you mean ${near}?`;
-    mistakes.push({ key, where: file.where([key]), problem });
+    mistakes.push(mistakeIn(file, [key], `is not a setting${meantOrKnown(key, known)}`));
   }
   const variables = [CONFIG_VARIABLE, ...settingKeys.map((key) => settings[key].env)];
   for (const [name, value] of Object.entries(env)) {

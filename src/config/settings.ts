@@ -31,6 +31,13 @@ interface Row {
 }
 
 const file = (doc: string) => ({ value: 'file', schema: text('the path of a file'), doc });
+const url = (doc: string, schema: z.ZodType<string> = httpUrl()) => ({ value: 'url', schema, doc });
+const time = (usual: string, doc: string, schema = duration(10)) => ({
+  value: 'duration',
+  schema,
+  default: usual,
+  doc,
+});
 const user = (doc: string) => ({ value: 'name', schema: text('the name of a user'), doc });
 const printable = matching(/^[\x21-\x7e]+$/, 'printable ASCII without blanks');
 const id = (doc: string, schema = printable) => ({ value: 'id', schema, doc });
@@ -42,30 +49,28 @@ const scope = {
   doc: 'Scope that the token is asked for.',
 };
 const bearerToken = token(/^[\x21-\x7e]{4,}$/, 'printable ASCII characters without blanks');
-const secretText = (doc: string) => ({ schema: password(), doc, secret: true });
+const secret = <Schema extends z.ZodType>(doc: string, schema: Schema) => ({ schema, doc, secret: true });
+const secretText = (doc: string) => secret(doc, password());
 
 const topicText = 'letters, digits, dots, dashes and underscores, at most 100';
 
 /** Everything that can be set, by its key in `highwater.yaml`: the source of validation, `--help` and `docs/configuration.md`. */
 const table = {
-  apiUrl: {
-    value: 'url',
-    schema: bareUrl(),
-    doc: 'Base address of the API. Needed by every command that reads the API, unless every enabled feed has its own `apiUrl`.',
-  },
-  apiToken: {
-    schema: token(/^[^\s\p{Cc}]{4,}$/u, 'characters without blanks or control characters'),
-    doc: 'Access token of the API. This, a token file or a token command is needed. There is no flag, because other users of the machine could read it.',
-    secret: true,
-  },
+  apiUrl: url(
+    'Base address of the API. Needed by every command that reads the API, unless every enabled feed has its own `apiUrl`.',
+    bareUrl(),
+  ),
+  apiToken: secret(
+    'Access token of the API. This, a token file or a token command is needed. There is no flag, because other users of the machine could read it.',
+    token(/^[^\s\p{Cc}]{4,}$/u, 'characters without blanks or control characters'),
+  ),
   apiTokenFile: file(
     'File that holds the token and nothing else, such as a mounted secret. It is read again when it changes or the token is refused.',
   ),
-  apiTokenCommand: {
-    schema: command(),
-    doc: 'Command that prints the token within 10 s: a line for `/bin/sh -c`, or in the file a list (program and arguments). It runs at the start, and when the token is refused. No flag: it may hold a secret.',
-    secret: true,
-  },
+  apiTokenCommand: secret(
+    'Command that prints the token within 10 s: a line for `/bin/sh -c`, or in the file a list (program and arguments). It runs at the start, and when the token is refused. No flag: it may hold a secret.',
+    command(),
+  ),
   apiCaFile: file(
     'Certificates (PEM) of authorities to trust at the API, besides the authorities that Node.js comes with.',
   ),
@@ -74,12 +79,10 @@ const table = {
     schema: list('names of feeds, such as ipos,insights'),
     doc: 'Feeds to run. Not set: all feeds.',
   },
-  pollInterval: {
-    value: 'duration',
-    schema: duration(10),
-    default: '60s',
-    doc: 'Time from the beginning of one poll of a feed to the next. A feed may have its own `pollInterval` in the file.',
-  },
+  pollInterval: time(
+    '60s',
+    'Time from the beginning of one poll of a feed to the next. A feed may have its own `pollInterval` in the file.',
+  ),
   dataDir: {
     value: 'folder',
     schema: text('the path of a folder'),
@@ -132,24 +135,20 @@ const table = {
     'Password of the user. There is no flag, because other users of the machine could read it.',
   ),
   kafkaSaslPasswordFile: file('File that holds that password and nothing else.'),
-  kafkaSaslOauthbearerToken: {
-    schema: bearerToken,
-    doc: 'Token to log in with, for `oauthbearer`. It ends, so a token file, a token command or a token server is better.',
-    secret: true,
-  },
+  kafkaSaslOauthbearerToken: secret(
+    'Token to log in with, for `oauthbearer`. It ends, so a token file, a token command or a token server is better.',
+    bearerToken,
+  ),
   kafkaSaslOauthbearerTokenFile: file(
     'File that holds that token and nothing else. It is read again for each login.',
   ),
-  kafkaSaslOauthbearerTokenCommand: {
-    schema: command(),
-    doc: 'Command that prints that token, as `apiTokenCommand`. It runs at the start, and before logins, at most once a minute.',
-    secret: true,
-  },
-  kafkaSaslOauthbearerTokenEndpointUrl: {
-    value: 'url',
-    schema: httpUrl(),
-    doc: 'Token server (OAuth2) that gives the client the tokens for the brokers; with id and secret of the client.',
-  },
+  kafkaSaslOauthbearerTokenCommand: secret(
+    'Command that prints that token, as `apiTokenCommand`. It runs at the start, and before logins, at most once a minute.',
+    command(),
+  ),
+  kafkaSaslOauthbearerTokenEndpointUrl: url(
+    'Token server (OAuth2) that gives the client the tokens for the brokers; with id and secret of the client.',
+  ),
   kafkaSaslOauthbearerClientId: clientId,
   kafkaSaslOauthbearerClientSecret: secretText('Secret of the client.'),
   kafkaSaslOauthbearerClientSecretFile: file('File that holds that secret and nothing else.'),
@@ -159,37 +158,26 @@ const table = {
   kafkaSaslAwsRegion: id(
     'Region of an MSK cluster, for `aws-msk-iam`. Default: AWS_REGION of the environment.',
   ),
-  kafkaSessionTimeout: {
-    value: 'duration',
-    schema: duration(500),
-    default: '10s',
-    doc: 'An instance that gives no sign of life for this long loses its feeds to the others. Brokers accept 6s or more by default.',
-  },
+  kafkaSessionTimeout: time(
+    '10s',
+    'An instance that gives no sign of life for this long loses its feeds to the others. Brokers accept 6s or more by default.',
+    duration(500),
+  ),
   compression: {
     value: 'codec',
     schema: oneOf(['gzip', 'none', 'lz4', 'zstd']),
     default: 'gzip',
     doc: 'Codec of the records that feeds publish to Kafka: `gzip`, `none`, `lz4` or `zstd`. A stock kafkajs consumer reads only the first two; other clients read all.',
   },
-  schemaRegistryUrl: {
-    value: 'url',
-    schema: bareUrl(),
-    doc: 'Base address of the Confluent-compatible registry; needed with Kafka.',
-  },
+  schemaRegistryUrl: url('Base address of the Confluent-compatible registry; needed with Kafka.', bareUrl()),
   schemaRegistryUsername: user('User at the registry (HTTP basic authentication).'),
   schemaRegistryPassword: secretText('Password of the user at the registry.'),
   schemaRegistryPasswordFile: file('File that holds that password and nothing else.'),
-  schemaRegistryBearerAuthToken: {
-    schema: bearerToken,
-    doc: 'Bearer token for the registry, instead of a user.',
-    secret: true,
-  },
+  schemaRegistryBearerAuthToken: secret('Bearer token for the registry, instead of a user.', bearerToken),
   schemaRegistryBearerAuthTokenFile: file('File that holds that token and nothing else.'),
-  schemaRegistryBearerAuthIssuerEndpointUrl: {
-    value: 'url',
-    schema: httpUrl(),
-    doc: 'Token server (OAuth2) that gives the client the tokens for the registry; with id and secret of the client.',
-  },
+  schemaRegistryBearerAuthIssuerEndpointUrl: url(
+    'Token server (OAuth2) that gives the client the tokens for the registry; with id and secret of the client.',
+  ),
   schemaRegistryBearerAuthClientId: clientId,
   schemaRegistryBearerAuthClientSecret: secretText('Secret of the client.'),
   schemaRegistryBearerAuthClientSecretFile: file('File that holds that secret and nothing else.'),
@@ -248,24 +236,12 @@ const table = {
     default: '4',
     doc: 'Requests that all feeds of one API may have under way at once.',
   },
-  requestTimeout: {
-    value: 'duration',
-    schema: duration(10),
-    default: '30s',
-    doc: 'Time for one complete answer.',
-  },
-  idleTimeout: {
-    value: 'duration',
-    schema: duration(10),
-    default: '15s',
-    doc: 'An answer is given up if no byte arrives for this long.',
-  },
-  retryTime: {
-    value: 'duration',
-    schema: duration(10),
-    default: '45s',
-    doc: 'Time for one page with all its retries and pauses. After that the poll fails, and the next poll asks again.',
-  },
+  requestTimeout: time('30s', 'Time for one complete answer.'),
+  idleTimeout: time('15s', 'An answer is given up if no byte arrives for this long.'),
+  retryTime: time(
+    '45s',
+    'Time for one page with all its retries and pauses. After that the poll fails, and the next poll asks again.',
+  ),
   bodyLimit: {
     value: 'size',
     schema: byteSize(1_000, 512 * 1_048_576),
@@ -286,11 +262,10 @@ const table = {
     default: '127.0.0.1',
     doc: 'Address to listen on. An address that other machines can reach needs a token.',
   },
-  httpToken: {
-    schema: token(/^(?=.{4})[A-Za-z0-9._~+/-]+=*$/, 'letters, digits and ._~+/-, at the end perhaps ='),
-    doc: 'Token that the dashboard and `/metrics` ask for (`Authorization: Bearer …`). Health needs no token.',
-    secret: true,
-  },
+  httpToken: secret(
+    'Token that the dashboard and `/metrics` ask for (`Authorization: Bearer …`). Health needs no token.',
+    token(/^(?=.{4})[A-Za-z0-9._~+/-]+=*$/, 'letters, digits and ._~+/-, at the end perhaps ='),
+  ),
   httpTokenFile: file('File that holds that token and nothing else.'),
   logLevel: {
     value: 'level',
@@ -316,15 +291,12 @@ export type SettingValues = {
 };
 
 /** One setting of the program. */
-export interface Setting {
+export interface Setting extends Required<Pick<Row, 'schema' | 'doc' | 'secret'>> {
   readonly env: string;
   /** Long form with the value's name; null for a secret. */
   readonly flag: string | null;
-  readonly schema: z.ZodType;
   /** As a person would write it; null if there is none. */
   readonly default: string | null;
-  readonly doc: string;
-  readonly secret: boolean;
 }
 
 /** Keys whose flag and variable have another name: `--feeds`, because the key `feeds` is the section of all feeds. */

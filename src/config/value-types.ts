@@ -26,40 +26,44 @@ function read<Value>(error: string, parse: (text: string) => Value | null) {
   });
 }
 
+/** An amount with a unit, within limits. @param convert returns null for an amount that cannot be taken */
+function amount(
+  error: string,
+  units: Readonly<Record<string, number>>,
+  [least, most]: readonly [number, number],
+  convert: (value: number) => number | null,
+) {
+  return read(error, (text) => {
+    const value = withUnit(text, units);
+    return value !== null && value >= least && value <= most ? convert(value) : null;
+  });
+}
+
+const DAY = 86_400_000;
+const toSeconds = (ms: number) => (ms % 1_000 === 0 ? ms / 1_000 : null);
+
 /** `12h`, `30d` as milliseconds. */
 export function age() {
-  return read('an age such as 12h or 30d, from 1h to 36500d', (text) => {
-    const value = withUnit(text, longTimes);
-    return value !== null && value >= longTimes.h! && value <= 36_500 * longTimes.d!
-      ? Math.round(value)
-      : null;
-  });
+  const error = 'an age such as 12h or 30d, from 1h to 36500d';
+  return amount(error, longTimes, [3_600_000, 36_500 * DAY], Math.round);
 }
 
 /** `500ms`, `60s`, `5m`, `1h` as milliseconds. */
 export function duration(atLeastMs: number, example = '500ms, 60s or 5m') {
-  return read(`a duration such as ${example}, at least ${atLeastMs} ms and at most 24 h`, (text) => {
-    const value = withUnit(text, milliseconds);
-    return value !== null && value >= atLeastMs && value <= 86_400_000 ? Math.round(value) : null;
-  });
+  const error = `a duration such as ${example}, at least ${atLeastMs} ms and at most 24 h`;
+  return amount(error, milliseconds, [atLeastMs, DAY], Math.round);
 }
 
 /** A duration in whole seconds, like the vendor's clock. */
 export function wholeSeconds() {
-  return read('a duration of whole seconds such as 5s, 2m or 1h, at most 24 h', (text) => {
-    const value = withUnit(text, milliseconds);
-    return value !== null && value % 1_000 === 0 && value <= 86_400_000 ? value / 1_000 : null;
-  });
+  const error = 'a duration of whole seconds such as 5s, 2m or 1h, at most 24 h';
+  return amount(error, milliseconds, [0, DAY], toSeconds);
 }
 
 /** `12h`, `30d` in whole seconds. */
 export function longSeconds() {
-  return read('a duration such as 12h or 30d, at least 1m and at most 36500d', (text) => {
-    const value = withUnit(text, { ...milliseconds, ...longTimes });
-    return value !== null && value % 1_000 === 0 && value >= 60_000 && value <= 36_500 * longTimes.d!
-      ? value / 1_000
-      : null;
-  });
+  const error = 'a duration such as 12h or 30d, at least 1m and at most 36500d';
+  return amount(error, { ...milliseconds, ...longTimes }, [60_000, 36_500 * DAY], toSeconds);
 }
 
 /** A date, which is its midnight, or a time, in UTC if it names no offset. Unix seconds. */
@@ -82,10 +86,8 @@ export function pastMoment() {
 
 /** `64MB`, `512KiB` as bytes. */
 export function byteSize(atLeast: number, atMost: number) {
-  return read(`a size such as 64MB or 512KiB, from ${atLeast} to ${atMost} bytes`, (text) => {
-    const value = withUnit(text, bytes);
-    return value !== null && value >= atLeast && value <= atMost ? Math.floor(value) : null;
-  });
+  const error = `a size such as 64MB or 512KiB, from ${atLeast} to ${atMost} bytes`;
+  return amount(error, bytes, [atLeast, atMost], Math.floor);
 }
 
 /** `12`, `0.5`, `1e3`, `0x1F`: what YAML calls a number. */

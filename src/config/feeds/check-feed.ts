@@ -1,16 +1,10 @@
 import { types } from 'avsc';
-import {
-  type FieldShape,
-  fieldsAt,
-  type RecordShape,
-  recordShape,
-  type Shape,
-} from '../../avro/record-shape';
+import { fieldsAt, type RecordShape, recordShape, type Shape } from '../../avro/record-shape';
 import { envelopeOf } from '../../avro/schemas';
 import type { FeedDefinition, TransitionDefinition } from '../../feeds/definition';
 import type { Feed } from '../../feeds/feed';
 import { hasUsualKeys, idPaths, keyPaths } from '../../feeds/row-keys';
-import { didYouMean } from '../did-you-mean';
+import { meant } from '../did-you-mean';
 import { shown } from '../mistake';
 import {
   avroType,
@@ -20,7 +14,6 @@ import {
   recordPaths,
 } from './declared-schema';
 import { fits, neverNull, takesNull, typeAt, typeText } from './fits';
-import { checkLeftOut } from './left-out';
 import { checkRequests } from './request-settings';
 import type { FeedMistake } from './topic-clashes';
 
@@ -55,6 +48,47 @@ export function checkFeed(feed: FeedDefinition & Partial<Pick<Feed, 'snapshotMod
     checkEvent(transition, 'problem' in record ? null : record.type, at);
   }
   return mistakes;
+}
+
+/**
+ * Whether the feed can do without the members that `omit` names, and whether `ignore` names none whose change is looked for.
+ * @param record null: the feed has no valid schema
+ */
+function checkLeftOut(feed: FeedDefinition, record: RecordPaths | null, add: Add): void {
+  const { paging, symbolField, display, transitions } = feed;
+  const vendorPath = (path: string) => record?.vendorOf.get(path) ?? '';
+  const ofTransitions = (pathsOf: (transition: TransitionDefinition) => readonly string[]) =>
+    transitions.map((one) => [`the transition ${one.type}`, pathsOf(one).map(vendorPath)] as const);
+  const moving = [
+    ['idField', idPaths(feed)] as const,
+    ['updatedField', feed.updatedField === null ? [] : [feed.updatedField]] as const,
+    ...ofTransitions(comparedPaths),
+  ];
+  const needed = [
+    ...moving,
+    ['paging.lastRow', paging.style === 'cursor' ? [paging.lastRow ?? ''] : []] as const,
+    ['symbolField', [vendorPath(symbolField ?? '')]] as const,
+    ...Object.entries(display).map(
+      ([role, paths = []]) => [`display.${role}`, [paths].flat().map(vendorPath)] as const,
+    ),
+    ...ofTransitions(({ fields }) => Object.values(fields).map((from) => from.replace(/^\w+\./, ''))),
+  ];
+  for (const [setting, users] of [
+    ['omit', needed],
+    ['ignore', moving],
+  ] as const)
+    for (const [index, path] of feed[setting].entries()) {
+      const isOf = (own: string) => own === path || own.startsWith(`${path}.`);
+      const [user] = users.find(([, paths]) => paths.some(isOf)) ?? [];
+      if (user !== undefined) add([setting, index], `${shown(path)} is needed by ${user}`);
+    }
+}
+
+/** Avro paths of the fields by which a transition is found. */
+function comparedPaths(transition: TransitionDefinition): readonly string[] {
+  if (transition.kind === 'field') return [transition.field];
+  const { group, newestBy, differs, same } = transition;
+  return [...group, ...newestBy, ...differs, ...Object.values(same)];
 }
 
 /** Settings about a range of `updated` that the feed cannot ask for. */
@@ -111,16 +145,16 @@ function recordProblem(feed: FeedDefinition, { schema, type }: Exclude<DeclaredS
       'a record, or an array or a map of these, each alone or in a union with null'
     );
   // A value that the vendor leaves out, or writes as another type (I8), is null.
-  const keyNames = keyPaths(feed).map((path) => avroPath(fieldsAt(shape, path)));
+  const keyNames = keyPaths(feed).map((path) =>
+    fieldsAt(shape, path)
+      ?.map(({ name }) => name)
+      .join('.'),
+  );
   const needed = neverNull(type).filter((path) => path !== 'extra' && !keyNames.includes(path));
   if (needed.length > 0)
     return `${which} has no null among the types of ${needed.join(', ')}, and any value can be missing`;
   const envelope = avroType(envelopeOf(feed, schema));
   return typeof envelope === 'string' ? `${which} does not fit into a change event: ${envelope}` : null;
-}
-
-function avroPath(fields: readonly FieldShape[] | null): string | undefined {
-  return fields?.map(({ name }) => name).join('.');
 }
 
 /** Each place of a schema that nothing of a row can be decoded to, with what stands there. */
@@ -206,6 +240,8 @@ function checkEventTypes(
   record: types.RecordType | null,
   add: Add,
 ): void {
+  // A record without one of these is in no group.
+  const group = transition.kind === 'latest-in-group' ? transition.group : [];
   for (const [name, from] of Object.entries(transition.fields)) {
     const [side, ...path] = from.split('.');
     const given = record === null ? undefined : typeAt(record, path.join('.'));
@@ -213,7 +249,7 @@ function checkEventTypes(
     if (given === undefined || wanted === undefined) continue;
     // A created record has no `before`, and every field except id, time and `extra` can be null, also nested fields.
     const ofEvery = path.length === 1 && !takesNull(given);
-    const isFilled = side === 'after' && (ofEvery || groupOf(transition).includes(path.join('.')));
+    const isFilled = side === 'after' && (ofEvery || group.includes(path.join('.')));
     if (!isFilled && !takesNull(wanted))
       add(['fields', name], `${shown(from)} can be null, and ${name} of the event cannot`);
     if (!fits(given, wanted))
@@ -232,11 +268,6 @@ function checkEventTypes(
 
 const boolean = new types.BooleanType();
 
-/** A record without one of these is in no group. */
-function groupOf(transition: TransitionDefinition): readonly string[] {
-  return transition.kind === 'latest-in-group' ? transition.group : [];
-}
-
 function expectOneOf(
   known: readonly string[],
   path: string,
@@ -245,6 +276,5 @@ function expectOneOf(
   of: 'record' | 'event' = 'record',
 ): void {
   if (known.includes(path)) return;
-  const near = didYouMean(path, known);
-  add(at, `${shown(path)} is not a field of the ${of}${near === null ? '' : `; did you mean ${near}?`}`);
+  add(at, `${shown(path)} is not a field of the ${of}${meant(path, known)}`);
 }

@@ -47,18 +47,14 @@ export function avroType(schema: unknown): Type | string {
 }
 
 /** Paths in a record: its fields and the fields of nested records. */
-export interface RecordPaths {
-  /** Dotted Avro paths. */
-  readonly avro: readonly string[];
-  /** Dotted vendor path → Avro names of the fields of the same record. */
-  readonly vendor: ReadonlyMap<string, readonly string[]>;
-  /** Dotted Avro path → dotted vendor path. */
-  readonly vendorOf: ReadonlyMap<string, string>;
-}
+export type RecordPaths = ReturnType<typeof recordPaths>;
 
-export function recordPaths(schema: RecordSchema): RecordPaths {
+export function recordPaths(schema: RecordSchema) {
+  /** Dotted Avro paths. */
   const avro: string[] = [];
+  /** Dotted vendor path → Avro names of the fields of the same record. */
   const vendor = new Map<string, readonly string[]>();
+  /** Dotted Avro path → dotted vendor path. */
   const vendorOf = new Map<string, string>();
   collect(recordShape(schema).fields, '', '');
   return { avro, vendor, vendorOf };

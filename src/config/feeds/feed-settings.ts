@@ -41,6 +41,11 @@ export const parameterRoles = [
   'dateTo',
 ] as const;
 
+const parameterNames = Object.fromEntries(parameterRoles.map((role) => [role, parameterName()])) as Record<
+  (typeof parameterRoles)[number],
+  ReturnType<typeof parameterName>
+>;
+
 const sides = () =>
   matching(/^(before|after)\../, 'before.<field> or after.<field>') as unknown as z.ZodType<
     `before.${string}` | `after.${string}`
@@ -158,17 +163,7 @@ export const feedSettings = z
         'Topic of the change events, without prefix. Default: the name of the feed.',
       ),
       parameters: z
-        .strictObject(
-          {
-            page: parameterName(),
-            pageSize: parameterName(),
-            updatedSince: parameterName(),
-            updatedUntil: parameterName(),
-            dateFrom: parameterName(),
-            dateTo: parameterName(),
-          },
-          { error: `names for ${parameterRoles.join(', ')}` },
-        )
+        .strictObject(parameterNames, { error: `names for ${parameterRoles.join(', ')}` })
         .partial()
         .describe(
           'Names of the query parameters: `page`, `pageSize`, `updatedSince`, `updatedUntil`, and for backfills `dateFrom`, `dateTo`. `null`: there is none. Without `updatedSince`, each poll reads everything.',
@@ -244,26 +239,23 @@ export const feedSettings = z
 export type FeedSettings = z.output<typeof feedSettings>;
 
 const neededByNewFeed = [['path'], ['responseKey'], ['schema']];
-/** The members of a setting that has several forms, which a member of its own tells apart. */
-export interface Forms {
-  /** `style`, `scheme` or `kind`. */
-  readonly by: string;
-  readonly members: Readonly<Record<string, readonly string[]>>;
-}
-
 /** @param path of the setting within the section of a feed. Null: it has no forms. */
-export function formsAt([setting, , ...within]: readonly PropertyKey[]): Forms | null {
+export function formsAt([setting, , ...within]: readonly PropertyKey[]) {
   if (setting === 'paging') return formsOf('style', paging.options);
   if (setting === 'auth') return formsOf('scheme', auth.options);
   return setting === 'transitions' && within.length === 0 ? formsOf('kind', transition.options) : null;
 }
 
-function formsOf(by: string, options: readonly { readonly shape: object }[]): Forms {
+/**
+ * The members of a setting that has several forms, which a member of its own tells apart.
+ * @param by `style`, `scheme` or `kind`
+ */
+function formsOf(by: string, options: readonly { readonly shape: object }[]) {
   const members = options.map(({ shape }) => {
     const own = (shape as Readonly<Record<string, { readonly value: string }>>)[by]!;
     return [own.value, Object.keys(shape)] as const;
   });
-  return { by, members: Object.fromEntries(members) };
+  return { by, members: Object.fromEntries(members) as Readonly<Record<string, readonly string[]>> };
 }
 
 /** Needed by `page` and `offset`: if a parameter were left out by mistake, it would be noticed late. */

@@ -3,8 +3,8 @@ import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
 import type { FeedDefinition } from '../../feeds/definition';
 import type { Feed } from '../../feeds/feed';
-import { didYouMean } from '../did-you-mean';
-import type { ConfigFile } from '../files/config-file';
+import { didYouMean, meantOrKnown } from '../did-you-mean';
+import { type ConfigFile, mistakeIn } from '../files/config-file';
 import { type Mistake, unexpected } from '../mistake';
 import { type Loading, whereSet } from '../raw-settings';
 import { checkFeed } from './check-feed';
@@ -19,20 +19,15 @@ import {
 } from './feed-settings';
 import { topicClashes } from './topic-clashes';
 
-interface LoadFeedsInput {
-  readonly definitions: readonly FeedDefinition[];
-  readonly file: ConfigFile;
-  /** Absolute. */
-  readonly filePath: string;
-}
-
 /** The name becomes part of topics and of the Avro namespace, which knows no dash. */
 export const feedName = /^[a-z][a-z0-9_]{0,60}$/;
 export const feedNameText = 'small letters, digits and underscores, a letter first';
 
-/** The feeds that are to run, with the file's settings laid over their definitions. */
+/** The feeds that are to run, with the file's settings laid over their definitions. @param filePath absolute */
 export function loadFeeds(
-  { definitions, file, filePath }: LoadFeedsInput,
+  definitions: readonly FeedDefinition[],
+  file: ConfigFile,
+  filePath: string,
   loading: Loading,
 ): {
   readonly feeds: readonly Feed[];
@@ -65,15 +60,11 @@ export function loadFeeds(
   const found = feeds
     .flatMap(checkFeed)
     .filter(({ feed, path }) => path[0] !== 'display' || isWritten(feed, ['display']));
-  for (const { feed, path, problem } of [...found, ...topicClashes(feeds, isWritten)]) {
-    const full = ['feeds', feed, ...path];
-    mistakes.push({ key: full.join('.'), where: file.where(full), problem });
-  }
+  for (const { feed, path, problem } of [...found, ...topicClashes(feeds, isWritten)])
+    mistakes.push(mistakeIn(file, ['feeds', feed, ...path], problem));
   for (const name of enabled ?? []) {
     if (names.includes(name)) continue;
-    const near = didYouMean(name, names);
-    const hint = near === null ? `known are ${names.join(', ')}` : `did you mean ${near}?`;
-    const problem = `"${name}" is not a feed; ${hint}`;
+    const problem = `"${name}" is not a feed${meantOrKnown(name, names)}`;
     mistakes.push({ key: 'enabledFeeds', where: whereSet(loading, 'enabledFeeds'), problem });
   }
   const named = feeds.flatMap(({ auth }) =>
@@ -87,7 +78,7 @@ function feedSections(file: ConfigFile, mistakes: Mistake[]): Readonly<Record<st
   const sections = file.values.feeds ?? {};
   if (typeof sections === 'object' && !Array.isArray(sections)) return sections as Record<string, unknown>;
   const problem = unexpected(sections, 'a section for each feed; which of them run is set by enabledFeeds');
-  mistakes.push({ key: 'feeds', where: file.where(['feeds']), problem });
+  mistakes.push(mistakeIn(file, ['feeds'], problem));
   return {};
 }
 
@@ -100,11 +91,7 @@ function readSection(
   mistakes: Mistake[],
 ): FeedSettings {
   const add = (path: readonly PropertyKey[], problem: string) =>
-    mistakes.push({
-      key: ['feeds', name, ...path].join('.'),
-      where: file.where(['feeds', name, ...path]),
-      problem,
-    });
+    mistakes.push(mistakeIn(file, ['feeds', name, ...path], problem));
   if (definition === undefined && !feedName.test(name)) {
     add([], `is not a name for a feed, expected ${feedNameText}`);
   }

@@ -10,6 +10,10 @@ export interface ConfigFile {
   where(path: readonly PropertyKey[]): string;
 }
 
+export function mistakeIn(file: ConfigFile, path: readonly PropertyKey[], problem: string): Mistake {
+  return { key: path.join('.'), where: file.where(path), problem };
+}
+
 /** Without any settings. */
 export function emptyConfig(name: string, problem?: string): ConfigFile {
   return {

@@ -1,15 +1,12 @@
 import {
   type Document,
-  type DocumentOptions,
   isMap,
   isScalar,
   isSeq,
   LineCounter,
   type ParsedNode,
-  type ParseOptions,
   parseDocument,
   type ScalarTag,
-  type SchemaOptions,
   visit,
 } from 'yaml';
 import { type ConfigFile, emptyConfig } from './config-file';
@@ -23,7 +20,7 @@ const nothing: ScalarTag = {
 };
 
 /** YAML by itself makes numbers, booleans and dates of texts: a token `0012` and a filter `1.10` would become others. */
-const asWritten: ParseOptions & DocumentOptions & SchemaOptions = {
+const asWritten: NonNullable<Parameters<typeof parseDocument>[1]> = {
   schema: 'failsafe',
   customTags: [nothing],
   resolveKnownTags: false,

@@ -4,19 +4,10 @@ import type { Live, Rotation, Secret } from '../../secrets/rotation';
 import { type Command, type Read, runCommandAtStart } from '../../secrets/secret-command';
 import { shown } from '../mistake';
 import type { Loading } from '../raw-settings';
-import { settings } from '../settings';
+import { type SettingKey, settings } from '../settings';
 
-type Name =
-  | 'apiToken'
-  | 'httpToken'
-  | 'kafkaSslKeyPassword'
-  | 'kafkaSaslPassword'
-  | 'kafkaSaslOauthbearerToken'
-  | 'kafkaSaslOauthbearerClientSecret'
-  | 'schemaRegistryPassword'
-  | 'schemaRegistryBearerAuthToken'
-  | 'schemaRegistryBearerAuthClientSecret'
-  | 'schemaRegistryKeyPassword';
+/** The settings that can also be set by a file of their own. */
+type Name = { [Key in SettingKey]: `${Key}File` extends SettingKey ? Key : never }[SettingKey];
 
 /** A secret that is set. `secret` is left out if it is a text that cannot change. */
 export interface SetSecret extends Live<string> {
