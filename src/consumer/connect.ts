@@ -5,12 +5,12 @@ import type { FeedDefinition } from '../feeds/definition';
 import type { ConsumerLog } from '../log/consumer-log';
 import { feedTopics } from '../log/topics';
 import type { Logger } from '../logging/logger';
-import { checkConsume } from './checked-options';
-import type { LogEvent } from './event';
 import { takePart } from './handling/consume';
-import { batchJob, eventJob } from './handling/handlers';
+import { batchJob, eventJob, type JobDeps } from './handling/handlers';
+import type { PartitionJob } from './handling/partition-work';
 import type { HighwaterLog } from './highwater-log';
-import { type ConnectOptions, type Opened, openLog } from './open-log';
+import { type ConnectOptions, type Opened, openLog, wrongOptions } from './open-log';
+import type { ConsumeOptions, GroupConsumeOptions } from './options';
 import { readEvents } from './read';
 import { openTable } from './table';
 
@@ -40,20 +40,19 @@ export function highwaterLog({ log, registry, feeds, topicPrefix, logger, refusa
     return work;
   }
 
+  function consumer<Options extends GroupConsumeOptions, Handler>(
+    jobOf: (options: Options, handler: Handler, deps: JobDeps) => PartitionJob,
+  ) {
+    return async (given: Options, handler: Handler): Promise<void> => {
+      checkConsume(given, names);
+      warnIfMissing(log, logger);
+      await tracked(takePart(given, (jobDeps) => jobOf(given, handler, jobDeps), deps));
+    };
+  }
+
   const opened = {
-    async consume(given: Parameters<typeof eventJob>[0], handler: (event: LogEvent) => unknown) {
-      checkConsume(given, names);
-      warnIfMissing(log, logger);
-      await tracked(takePart(given, (jobDeps) => eventJob(given, handler, jobDeps), deps));
-    },
-    async consumeBatches(
-      given: Parameters<typeof batchJob>[0],
-      handler: (events: readonly LogEvent[]) => unknown,
-    ) {
-      checkConsume(given, names);
-      warnIfMissing(log, logger);
-      await tracked(takePart(given, (jobDeps) => batchJob(given, handler, jobDeps), deps));
-    },
+    consume: consumer(eventJob),
+    consumeBatches: consumer(batchJob),
     read(topic: string, given: Parameters<typeof readEvents>[1] = {}) {
       if (given.follow) warnIfMissing(log, logger);
       else assertLog(log);
@@ -74,6 +73,31 @@ export function highwaterLog({ log, registry, feeds, topicPrefix, logger, refusa
   };
   // The overloads give each topic the type of its events. They exist only for the compiler.
   return opened as unknown as HighwaterLog;
+}
+
+/** Letters of a topic of Kafka, which the dead letters of the group are to have. */
+const TOPIC_LETTERS = /^[\w.-]+$/;
+
+/**
+ * Refuses options that TypeScript takes, and with which a consumer would wait for nothing, or fail at its first dead letter.
+ * @param feeds names of feeds, whose own dead letters are in `<feed>.dead-letters`
+ * @throws HighwaterError CONFIG_INVALID
+ */
+function checkConsume(
+  { group, topics, onFailure, maxBatch = 1 }: ConsumeOptions & { readonly maxBatch?: number },
+  feeds: readonly string[],
+): void {
+  if (!group) throw wrongOptions('consume: group: a name is needed');
+  if (topics.length === 0) throw wrongOptions('consume: topics: at least one is needed');
+  if (!(Number.isInteger(maxBatch) && maxBatch > 0))
+    throw wrongOptions(`consumeBatches: maxBatch: ${maxBatch} is not a number of events`);
+  if (onFailure !== 'dead-letter') return;
+  if (!TOPIC_LETTERS.test(group) || feeds.includes(group)) {
+    const why = feeds.includes(group) ? 'is that of a feed' : 'cannot be the name of a topic';
+    throw wrongOptions(
+      `consume: group ${group}: ${group}.dead-letters, where failed events would go, ${why}`,
+    );
+  }
 }
 
 /** The schemas whose types a program sees: values are converted to them, whichever version wrote them. */

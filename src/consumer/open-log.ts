@@ -132,8 +132,12 @@ const noTexts = { ca: null, cert: null, key: null, passphrase: null };
 
 /** For a program without TypeScript, which would have named the mistake. */
 function incomplete(what: string): HighwaterError {
+  return wrongOptions(`connect needs ${what}, or no options`);
+}
+
+export function wrongOptions(what: string): HighwaterError {
   const remedy = 'Correct the options named above in the program.';
-  return new HighwaterError('CONFIG_INVALID', `connect needs ${what}, or no options`, { remedy });
+  return new HighwaterError('CONFIG_INVALID', what, { remedy });
 }
 
 function open(

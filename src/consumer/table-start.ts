@@ -1,19 +1,8 @@
 import type { FeedTopics, LogRecord } from '../log/commit-log';
-import type { ConsumerLog, TopicEnds } from '../log/consumer-log';
+import type { ConsumerLog } from '../log/consumer-log';
 
 /** A feed's images, and from where its changes are to be followed so that nothing lies between. */
-export interface TableStart {
-  /** Null while the feed has none. */
-  readonly incarnation: string | null;
-  /** By record id; deleted records too, while the topic still has their tombstones. */
-  readonly images: ReadonlyMap<string, { readonly record: LogRecord; readonly seq: number }>;
-  /** The topic of the changes that `from` belongs to, as `TopicEnds.topicId`. */
-  readonly topicId: string | null;
-  /** By partition of the changes: offset to go on from. */
-  readonly from: TopicEnds['ends'];
-  /** By partition of the changes: no change before this offset is of a later incarnation than `incarnation`. */
-  readonly ends: TopicEnds['ends'];
-}
+export type TableStart = Awaited<ReturnType<typeof startTable>>;
 
 /**
  * The order of the questions is what makes it right:
@@ -28,7 +17,7 @@ export async function startTable(
   log: ConsumerLog,
   { changes, current, sourceOffset }: Pick<FeedTopics, 'changes' | 'current' | 'sourceOffset'>,
   signal: AbortSignal,
-): Promise<TableStart> {
+) {
   for (;;) {
     const { topicId, ends: from } = await log.ends(changes.name, 'committed', signal);
     const images = new Map<string, { record: LogRecord; seq: number }>();
@@ -46,7 +35,18 @@ export async function startTable(
     const { ends } = await log.ends(changes.name, 'written', signal);
     if (incarnation !== (await incarnationOf(log, sourceOffset.name, signal))) continue;
     for (const [id, life] of lives) if (life !== incarnation) images.delete(id);
-    return { incarnation, images, topicId, from, ends };
+    return {
+      /** Null while the feed has none. */
+      incarnation,
+      /** By record id; deleted records too, while the topic still has their tombstones. */
+      images,
+      /** The topic of the changes that `from` belongs to, as `TopicEnds.topicId`. */
+      topicId,
+      /** By partition of the changes: offset to go on from. */
+      from,
+      /** By partition of the changes: no change before this offset is of a later incarnation than `incarnation`. */
+      ends,
+    };
   }
 }
 

@@ -1,8 +1,7 @@
 import { joinSignals } from '../async/wait';
-import type { Decoder } from '../avro/codec/record-decoder';
 import type { FeedTopics, LogRecord } from '../log/commit-log';
-import type { ConsumerLog } from '../log/consumer-log';
 import { type LogEvent, toEvent } from './event';
+import type { ConsumeDeps } from './handling/consume';
 import { changePlace, incarnationOf, startTable, type TableStart } from './table-start';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -45,25 +44,10 @@ export interface TableOptions<R = Row> {
   readonly signal?: AbortSignal;
 }
 
-export interface TableDeps {
-  readonly log: ConsumerLog;
-  readonly decoder: Decoder;
+export interface TableDeps extends Pick<ConsumeDeps, 'log' | 'decoder' | 'closing'> {
   readonly topics: Pick<FeedTopics, 'changes' | 'current' | 'sourceOffset'>;
-  /** Aborted when the log is closed. */
-  readonly closing: AbortSignal;
   /** Is waited for when the log is closed. */
   track(following: Promise<void>): void;
-}
-
-/** The records of a table, and the feed's incarnation to which they belong. */
-interface TableState {
-  /** Null while the feed has none. */
-  incarnation: string | null;
-  /** Earlier incarnations. A partition that lags may still show some of their changes. */
-  readonly retired: Set<string>;
-  readonly rows: Map<string, Row>;
-  /** Record id → number of its last change, also for deleted records whose tombstones were read. */
-  readonly seqs: Map<string, number>;
 }
 
 /**
@@ -78,11 +62,17 @@ export async function openTable(
 ): Promise<Table> {
   const ownEnd = new AbortController();
   const over = joinSignals([ownEnd.signal, closing, ...(signal === undefined ? [] : [signal])]);
-  const { state, start } = await load().catch((error: unknown) => {
+  /** To which the records belong; null while the feed has none. */
+  let incarnation: string | null = null;
+  /** Earlier incarnations. A partition that lags may still show some of their changes. */
+  const retired = new Set<string>();
+  const rows = new Map<string, Row>();
+  /** Record id → number of its last change, also for deleted records whose tombstones were read. */
+  const seqs = new Map<string, number>();
+  const start = await load().catch((error: unknown) => {
     over.leave();
     throw error;
   });
-  const { rows, seqs, retired } = state;
   const following = follow()
     .catch((error: unknown) => {
       if (!over.signal.aborted) throw error;
@@ -90,21 +80,16 @@ export async function openTable(
     .finally(over.leave);
   track(following);
 
-  async function load(): Promise<{ state: TableState; start: TableStart }> {
+  async function load(): Promise<TableStart> {
     const found = await startTable(log, topics, over.signal);
-    const loaded: TableState = {
-      incarnation: found.incarnation,
-      retired: new Set(),
-      rows: new Map(),
-      seqs: new Map(),
-    };
+    incarnation = found.incarnation;
     for (const [id, { record, seq }] of found.images) {
-      loaded.seqs.set(id, seq);
-      if (record.value !== null) loaded.rows.set(id, (await toEvent(record, decoder)).value as Row);
+      seqs.set(id, seq);
+      if (record.value !== null) rows.set(id, (await toEvent(record, decoder)).value as Row);
     }
     // A table that was closed during the load is not followed.
     over.signal.throwIfAborted();
-    return { state: loaded, start: found };
+    return found;
   }
 
   async function follow(): Promise<void> {
@@ -112,10 +97,10 @@ export async function openTable(
     for await (const record of log.follow(topics.changes.name, from, over.signal, topicId)) {
       const place = changePlace(record);
       if (place === null) continue;
-      if (place.incarnation !== state.incarnation) {
+      if (place.incarnation !== incarnation) {
         // Changes before the end that was read after the images belong to the images' incarnation or to an earlier one. A feed
         // without an incarnation may have been in the middle of its first transaction.
-        const isOlder = state.incarnation !== null && record.logOffset < (ends.get(record.partition) ?? 0);
+        const isOlder = incarnation !== null && record.logOffset < (ends.get(record.partition) ?? 0);
         if (isOlder || retired.has(place.incarnation)) continue;
         if (!(await isLatest(place.incarnation))) {
           retired.add(place.incarnation);
@@ -138,8 +123,8 @@ export async function openTable(
   }
 
   async function begin(next: string, record: LogRecord): Promise<void> {
-    const before = state.incarnation;
-    state.incarnation = next;
+    const before = incarnation;
+    incarnation = next;
     rows.clear();
     seqs.clear();
     if (before === null) return;

@@ -33,15 +33,11 @@ type BatchHandler = (events: readonly LogEvent[], context: BatchContext) => unkn
 export function eventJob(options: ConsumeOptions, handler: Handler, deps: JobDeps): PartitionJob {
   const call: BatchHandler = ([event], { topicId, signal, note, attempt }) =>
     handler(attempt === 1 ? event! : { ...event!, attempt }, { topicId, signal, note });
-  return jobOf({ ...options, maxBatch: 1 }, call, deps);
+  return batchJob({ ...options, maxBatch: 1 }, call, deps);
 }
 
 /** As many at once as there are, in order. */
-export function batchJob(options: ConsumeBatchesOptions, handler: BatchHandler, deps: JobDeps): PartitionJob {
-  return jobOf(options, handler, deps);
-}
-
-function jobOf(
+export function batchJob(
   { group, retry, maxBatch = 500, onFailure = 'stop' }: ConsumeBatchesOptions & ConsumeOptions,
   call: BatchHandler,
   { decoder, wanted, keep, logger }: JobDeps,
