@@ -4,7 +4,7 @@ import { shortText } from '../format/short-text';
 import { faultsOf, type JsonFault } from './json-fault';
 import { jsonText } from './json-text';
 import { type AnswerLimits, MOST_ROW_VALUES } from './limits';
-import { parseJson } from './parse-json';
+import { jsonOf, parseJson } from './parse-json';
 import { TEXT_NOT_KEPT, UnreadableRow } from './unreadable-row';
 
 /** Why an answer was not read. `beside`: the members other than the rows are too large. */
@@ -405,15 +405,6 @@ function reasonOf({ token, path }: JsonFault, id: unknown, index: number): strin
 }
 
 const MOST_SHOWN = 80;
-
-/** Undefined if the text is not JSON. */
-function jsonOf(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** An empty value of the same kind, as JSON text. */
 function kindOf(first: number | undefined): string {

@@ -15,6 +15,15 @@ export function parseJson(
   return marked === null ? JSON.parse(text) : withoutMarks(JSON.parse(marked), exact);
 }
 
+/** As `parseJson`; undefined if the text is not JSON. */
+export function jsonOf(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Begins a text that was a number. Node.js before 21 gives a reviver no source text. */
 const MARK = `${randomUUID()}:`;
 

@@ -26,7 +26,7 @@ export interface EncodedFeed {
 
 const INT_BYTES = 4;
 
-function numberOf({ table }: EncodedRows, row: number, field: number): number {
+export function numberOf(table: Int32Array, row: number, field: number): number {
   return table[(row * layout.ROW_BYTES + field) / INT_BYTES]!;
 }
 
@@ -57,29 +57,29 @@ export class EncodedRecord implements VendorRecord {
   }
 
   get image(): Buffer {
-    const rows = this.#rows;
-    const from = numberOf(rows, this.#row, layout.ROW_IMAGE) - rows.imagesAt;
-    const to = numberOf(rows, this.#row, layout.ROW_IMAGE_END) - rows.imagesAt;
-    this.#image ??= rows.images.subarray(from, to);
+    const { table, images, imagesAt } = this.#rows;
+    const from = numberOf(table, this.#row, layout.ROW_IMAGE) - imagesAt;
+    const to = numberOf(table, this.#row, layout.ROW_IMAGE_END) - imagesAt;
+    this.#image ??= images.subarray(from, to);
     return this.#image;
   }
 
   get symbol(): string | null | undefined {
-    const rows = this.#rows;
-    if (!rows.feed.knowsSymbol) return undefined;
-    const from = numberOf(rows, this.#row, layout.ROW_SYMBOL);
+    const { feed, table, images, imagesAt } = this.#rows;
+    if (!feed.knowsSymbol) return undefined;
+    const from = numberOf(table, this.#row, layout.ROW_SYMBOL);
     if (from === 0) return null;
-    const to = numberOf(rows, this.#row, layout.ROW_SYMBOL_END);
-    return rows.images.toString('utf8', from - rows.imagesAt, to - rows.imagesAt);
+    const to = numberOf(table, this.#row, layout.ROW_SYMBOL_END);
+    return images.toString('utf8', from - imagesAt, to - imagesAt);
   }
 
   /** The row as the vendor sent it, without the members of `omit`. */
   toJSON(): unknown {
-    const rows = this.#rows;
-    const from = numberOf(rows, this.#row, layout.ROW_START) - rows.bodyAt;
-    const to = numberOf(rows, this.#row, layout.ROW_END) - rows.bodyAt;
-    const row: unknown = JSON.parse(rows.body.kept().toString('utf8', from, to));
-    removeMembers(row, rows.feed.omit);
+    const { feed, table, body, bodyAt } = this.#rows;
+    const from = numberOf(table, this.#row, layout.ROW_START) - bodyAt;
+    const to = numberOf(table, this.#row, layout.ROW_END) - bodyAt;
+    const row: unknown = JSON.parse(body.kept().toString('utf8', from, to));
+    removeMembers(row, feed.omit);
     return row;
   }
 }

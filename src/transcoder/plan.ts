@@ -7,18 +7,7 @@ import { isNextInBody } from '../source/next-page';
 import * as layout from './assembly/layout';
 
 /** The instructions by which the module reads rows of one feed. */
-export interface Plan {
-  /** Hold addresses, so they fit only the address that they were made for. */
-  readonly bytes: Buffer;
-  /** Address of the plan of a row. */
-  readonly row: number;
-  /** Address of the name of the answer's member that holds the rows. */
-  readonly key: number;
-  readonly keyBytes: number;
-  /** Most bytes of an image, without the texts of its row. */
-  readonly fixedBytes: number;
-  readonly knowsSymbol: boolean;
-}
+export type Plan = NonNullable<ReturnType<typeof createPlan>>;
 
 /**
  * The feed's schema and its unknowns, as `assembly/` reads them. Null if the schema has other fields than unions of null with a text,
@@ -26,7 +15,7 @@ export interface Plan {
  *
  * @param base address at which the bytes will be
  */
-export function createPlan(feed: FeedDefinition, schema: RecordSchema, base: number): Plan | null {
+export function createPlan(feed: FeedDefinition, schema: RecordSchema, base: number) {
   // A member of this name is taken for an error report.
   if (feed.responseKey === 'errors') return null;
   if (!hasUsualKeys(feed) || !isAnswerPlain(feed)) return null;
@@ -35,7 +24,16 @@ export function createPlan(feed: FeedDefinition, schema: RecordSchema, base: num
   if (row === null) return null;
   const name = Buffer.from(feed.responseKey);
   const key = writer.text(name);
-  return { bytes: writer.bytes(), row, key, keyBytes: name.length, ...writer.found() };
+  return {
+    /** Hold addresses, so they fit only the address that they were made for. */
+    bytes: writer.bytes(),
+    /** Address of the plan of a row. */
+    row,
+    /** Address of the name of the answer's member that holds the rows. */
+    key,
+    keyBytes: name.length,
+    ...writer.found(),
+  };
 }
 
 /** Whether only the rows of an answer are needed, and the rows are a direct member of it. */
@@ -179,7 +177,11 @@ function planWriter(feed: FeedDefinition, base: number) {
     record,
     text,
     bytes: () => memory.subarray(0, used),
-    found: () => ({ fixedBytes: members * layout.MOST_MEMBER_BYTES + layout.SLACK, knowsSymbol }),
+    found: () => ({
+      /** Most bytes of an image, without the texts of its row. */
+      fixedBytes: members * layout.MOST_MEMBER_BYTES + layout.SLACK,
+      knowsSymbol,
+    }),
   };
 }
 

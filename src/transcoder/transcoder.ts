@@ -2,13 +2,13 @@ import { isUtf8 } from 'node:buffer';
 import type { WireType } from '../avro/codec/wire-type';
 import type { RecordSchema } from '../avro/schemas';
 import type { FeedDefinition } from '../feeds/definition';
-import { parseJson } from '../json/parse-json';
+import { jsonOf } from '../json/parse-json';
 import type { Body } from '../source/body';
 import type { RowReader } from '../source/source';
 import type { VendorRecord } from '../types';
 import * as layout from './assembly/layout';
 import { COMPILED } from './compiled';
-import { type EncodedFeed, EncodedRecord, type EncodedRows } from './encoded-record';
+import { type EncodedFeed, EncodedRecord, type EncodedRows, numberOf } from './encoded-record';
 import { createPlan, type Plan } from './plan';
 
 /**
@@ -53,16 +53,7 @@ interface TranscoderModule {
   nextRow(): number;
 }
 
-/** The layout of the module's memory. The text comes last, because only it grows. */
-interface Transcoder {
-  readonly module: TranscoderModule;
-  readonly planAt: number;
-  readonly tableAt: number;
-  readonly imagesAt: number;
-  readonly textAt: number;
-  /** The plan that is in memory now. */
-  loaded: Plan | null;
-}
+type Transcoder = Exclude<ReturnType<typeof startTranscoder>, 'not-here'>;
 
 const MOST_PLAN_BYTES = 256 * 1024;
 const ROWS_AT_ONCE = 1_000;
@@ -72,14 +63,23 @@ const MOST_BODY_BYTES = 16 * 1024 * 1024;
 const PAGE_BYTES = 64 * 1024;
 
 /** V8 has no WebAssembly without its compiler (`--jitless`), and older processors lack its wide instructions. */
-function startTranscoder(): Transcoder | 'not-here' {
+function startTranscoder() {
   const module = instantiate();
-  if (module === null) return 'not-here';
+  if (module === null) return 'not-here' as const;
+  // The text comes last, because only it grows.
   const planAt = aligned(module.firstFreeByte());
   const tableAt = planAt + MOST_PLAN_BYTES;
   const imagesAt = aligned(tableAt + ROWS_AT_ONCE * layout.ROW_BYTES);
   const textAt = aligned(imagesAt + IMAGES_BYTES + layout.SLACK);
-  return { module, planAt, tableAt, imagesAt, textAt, loaded: null };
+  return {
+    module,
+    planAt,
+    tableAt,
+    imagesAt,
+    textAt,
+    /** The plan that is in memory now. */
+    loaded: null as Plan | null,
+  };
 }
 
 /** None of the type libraries in use declares it. */
@@ -168,45 +168,30 @@ function takeRows(
   const images = Buffer.from(memory.subarray(imagesAt, imagesEnd));
   const encoded: EncodedRows = { feed, body, bodyAt: textAt, images, imagesAt, table };
   for (let row = 0; row < count; row++) {
-    const ints = row * INTS_OF_ROW;
-    if (table[ints + layout.ROW_IS_ENCODED / 4] === 0) {
-      const text = memory.toString(
-        'utf8',
-        table[ints + layout.ROW_START / 4],
-        table[ints + layout.ROW_END / 4],
-      );
-      const parsed = parse(text);
-      if (parsed === undefined) return false;
-      rows.push(parsed);
-    } else {
-      const id = memory.toString(
-        'utf8',
-        table[ints + layout.ROW_ID / 4],
-        table[ints + layout.ROW_ID_END / 4],
-      );
-      rows.push(new EncodedRecord(id, table[ints + layout.ROW_UPDATED / 4]! >>> 0, encoded, row));
+    const isEncoded = numberOf(table, row, layout.ROW_IS_ENCODED) !== 0;
+    const [start, end] = isEncoded ? ROW_ID : ROW_TEXT;
+    const text = memory.toString('utf8', numberOf(table, row, start), numberOf(table, row, end));
+    if (isEncoded) {
+      rows.push(new EncodedRecord(text, numberOf(table, row, layout.ROW_UPDATED) >>> 0, encoded, row));
+      continue;
     }
+    const parsed = jsonOf(text);
+    if (parsed === undefined) return false;
+    rows.push(parsed);
   }
   return true;
 }
 
 const INTS_OF_ROW = layout.ROW_BYTES / 4;
+/** Where a part of a row begins and ends. */
+const ROW_ID = [layout.ROW_ID, layout.ROW_ID_END] as const;
+const ROW_TEXT = [layout.ROW_START, layout.ROW_END] as const;
 
 /** Images lie in the order of their rows. */
 function endOfImages(table: Int32Array, imagesAt: number): number {
-  for (let ints = table.length - INTS_OF_ROW; ints >= 0; ints -= INTS_OF_ROW) {
-    if (table[ints + layout.ROW_IS_ENCODED / 4] !== 0) return table[ints + layout.ROW_IMAGE_END / 4]!;
-  }
+  for (let row = table.length / INTS_OF_ROW - 1; row >= 0; row--)
+    if (numberOf(table, row, layout.ROW_IS_ENCODED) !== 0) return numberOf(table, row, layout.ROW_IMAGE_END);
   return imagesAt;
-}
-
-/** Undefined if the text is not JSON. */
-function parse(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Growing replaces the buffer of the memory. Null if the machine has no more memory. */
