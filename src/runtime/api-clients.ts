@@ -5,16 +5,12 @@ import { type GrantedToken, grantedToken } from '../source/granted-token';
 import { createRequestBudget, type RequestBudget, type RequestPriority } from '../source/request-budget';
 
 /** The clients of all APIs that feeds are read from. */
-export interface ApiClients {
-  /** The client of a feed's API. */
-  of(feed: string, priority?: RequestPriority): ClosableSource;
-  close(): void;
-}
+export type ApiClients = ReturnType<typeof createApiClients>;
 
 type ClientOptions = Pick<SourceOptions, 'logger' | 'tell'> & Partial<Pick<SourceOptions, 'limits'>>;
 
 /** Makes a client for each API, and a request budget for each token at a host: vendors count by token. */
-export function createApiClients(api: ApiConfig, options: ClientOptions): ApiClients {
+export function createApiClients(api: ApiConfig, options: ClientOptions) {
   const budgets = new Map<string, RequestBudget>();
   const clients = new Map<string, ClosableSource>();
   const tokens = new Map<string, GrantedToken>();
@@ -34,7 +30,8 @@ export function createApiClients(api: ApiConfig, options: ClientOptions): ApiCli
   }
 
   return {
-    of(feed, priority = 'live') {
+    /** The client of a feed's API. */
+    of(feed: string, priority: RequestPriority = 'live'): ClosableSource {
       const access = api.access.get(feed)!;
       const { baseUrl, auth, grant, token, secret } = access;
       // Two files may hold the same token for now.
@@ -57,7 +54,7 @@ export function createApiClients(api: ApiConfig, options: ClientOptions): ApiCli
       clients.set(key, client);
       return client;
     },
-    close() {
+    close(): void {
       for (const one of [...clients.values(), ...tokens.values(), ...budgets.values()]) one.close();
     },
   };

@@ -1,14 +1,7 @@
 import { readSchemaId } from '../avro/codec/wire';
 import { wireType } from '../avro/codec/wire-type';
 import type { SchemaRegistry } from '../avro/registry/registry';
-import {
-  type CommitLog,
-  type FeedSession,
-  type FeedTopics,
-  type LogRecord,
-  type ProducerRecord,
-  positionHeaders,
-} from '../log/commit-log';
+import { type CommitLog, type LogRecord, type ProducerRecord, positionHeaders } from '../log/commit-log';
 import { latestRecords } from '../log/latest-records';
 import { feedTopics } from '../log/topics';
 import { firstSourceOffset, newIncarnation, type SourceOffset } from '../state/source-offset';
@@ -63,7 +56,10 @@ async function beginAnew(
     const position = { incarnation, ownerEpoch: session.ownerEpoch, commit: 1 };
     const commit = (records: readonly ProducerRecord[]) => session.commit({ feed, records, position });
     const timestamp = Date.now();
-    const tombstones = await tombstonesOf(session, topics, { headers: { incarnation }, timestamp }, signal);
+    const images = topics.current.name;
+    const tombstones: ProducerRecord[] = [];
+    for await (const { key } of session.restore(images, signal))
+      tombstones.push({ topic: images, key, value: null, headers: { incarnation }, timestamp });
     for (let from = 0; from < tombstones.length; from += BATCH)
       await commit(tombstones.slice(from, from + BATCH));
     const offset = begunAnew(type.decode(value!), incarnation, session.ownerEpoch, timestamp);
@@ -73,18 +69,6 @@ async function beginAnew(
   } finally {
     await session.release();
   }
-}
-
-async function tombstonesOf(
-  session: FeedSession,
-  { current: { name: topic } }: FeedTopics,
-  rest: Pick<ProducerRecord, 'headers' | 'timestamp'>,
-  signal: AbortSignal,
-): Promise<ProducerRecord[]> {
-  const tombstones: ProducerRecord[] = [];
-  for await (const { key } of session.restore(topic, signal))
-    tombstones.push({ topic, key, value: null, ...rest });
-  return tombstones;
 }
 
 function begunAnew(

@@ -1,40 +1,19 @@
 import { joinSignals } from '../async/wait';
-import type { Inbox } from '../commands/inbox';
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import type { Grant, Membership } from '../log/membership';
 import type { PollDeps } from '../pipeline/poll';
-import { type FeedWork, feedWork } from './feed-work';
+import { type FeedWork, type FeedWorkDeps, feedWork } from './feed-work';
 import { acquireFeed, type OwnedFeed, type OwnedFeedDeps } from './owned-feed';
-import type { Tell } from './publisher-events';
 import type { Standby } from './standby';
 
-export interface FeedTenureDeps extends OwnedFeedDeps {
+export interface FeedTenureDeps extends OwnedFeedDeps, FeedWorkDeps {
   /** By which this instance is told which feeds are its own. */
   readonly membership: Membership;
-  readonly tell: Tell;
-  /** Commands for this feed: taken between polls, while it is owned. */
-  readonly inbox: Inbox;
   /** Called when the feed is released, with the end of keeping its images. The next owner need not wait for that. */
   readonly onClosing?: (closed: Promise<void>) => void;
   /** Begins to copy the images of the owner; left out: a takeover reads them from the log. */
   readonly standBy?: () => Standby;
-}
-
-/** This instance's hold of a feed: none, then the group's grant, then the feed itself with its state in memory. */
-export interface FeedTenure {
-  /** Null until the others have granted the feed. */
-  readonly held: Held | null;
-  /** Null until the feed is acquired and its state is read back. */
-  readonly owned: OwnedFeed | null;
-  /** The feed has become another instance's: `leave` is to be called. */
-  readonly isRevoked: boolean;
-  /** Takes the steps that are missing. @throws HighwaterError of the membership, or as `acquireFeed` */
-  own(): Promise<{ readonly held: Held; readonly owned: OwnedFeed }>;
-  /** Gives up the state, and keeps the grant. @throws HighwaterError LOG_GONE */
-  release(): Promise<void>;
-  /** Gives up both. @throws HighwaterError LOG_GONE */
-  leave(): Promise<void>;
 }
 
 /** From the grant to its end. */
@@ -45,7 +24,8 @@ export interface Held {
   readonly over: AbortSignal;
 }
 
-export function feedTenure(feed: Feed, deps: FeedTenureDeps, once: boolean, signal: AbortSignal): FeedTenure {
+/** This instance's hold of a feed: none, then the group's grant, then the feed itself with its state in memory. */
+export function feedTenure(feed: Feed, deps: FeedTenureDeps, once: boolean, signal: AbortSignal) {
   const { membership, tell } = deps;
   let held: (Held & { leave(): void }) | null = null;
   let owned: OwnedFeed | null = null;
@@ -75,17 +55,21 @@ export function feedTenure(feed: Feed, deps: FeedTenureDeps, once: boolean, sign
     return { grant, work: feedWork(feed, deps, once), over, leave };
   }
 
-  const tenure: FeedTenure = {
-    get held() {
+  const tenure = {
+    /** Null until the others have granted the feed. */
+    get held(): Held | null {
       return held;
     },
-    get owned() {
+    /** Null until the feed is acquired and its state is read back. */
+    get owned(): OwnedFeed | null {
       return owned;
     },
-    get isRevoked() {
+    /** The feed has become another instance's: `leave` is to be called. */
+    get isRevoked(): boolean {
       return held?.grant.revoked.aborted ?? false;
     },
-    async own() {
+    /** Takes the steps that are missing. @throws HighwaterError of the membership, or as `acquireFeed` */
+    async own(): Promise<{ readonly held: Held; readonly owned: OwnedFeed }> {
       held ??= await hold();
       if (owned === null) {
         tell({ kind: 'restoring', feed: feed.name });
@@ -94,7 +78,8 @@ export function feedTenure(feed: Feed, deps: FeedTenureDeps, once: boolean, sign
       }
       return { held, owned };
     },
-    async release() {
+    /** Gives up the state, and keeps the grant. @throws HighwaterError LOG_GONE */
+    async release(): Promise<void> {
       const had = owned;
       owned = null;
       if (had === null) return;
@@ -102,7 +87,8 @@ export function feedTenure(feed: Feed, deps: FeedTenureDeps, once: boolean, sign
         closing(had.close());
       });
     },
-    async leave() {
+    /** Gives up both. @throws HighwaterError LOG_GONE */
+    async leave(): Promise<void> {
       try {
         await tenure.release();
       } finally {
@@ -121,7 +107,7 @@ async function takeOver(feed: Feed, deps: FeedTenureDeps, { grant, over }: Held)
   const onOtherChanges: NonNullable<PollDeps['onOtherChanges']> = (changes, observedAtMs) =>
     tell({ kind: 'otherChanges', feed: feed.name, changes, observedAtMs });
   // A sign of life: a large state takes a while, and nobody must take that for a loop that stands still.
-  const onRestore: OwnedFeedDeps['onRestore'] = (name, progress) => {
+  const onRestore: NonNullable<OwnedFeedDeps['onRestore']> = (name, progress) => {
     deps.onRestore?.(name, progress);
     tell({ kind: 'restoring', feed: name });
   };

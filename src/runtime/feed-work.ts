@@ -22,23 +22,8 @@ import { reconciled } from './outcome-summaries';
 import type { OwnedFeed } from './owned-feed';
 import type { Tell } from './publisher-events';
 
-/** The work of a feed's owner: commands, polls, and by schedule a reconcile. */
-export interface FeedWork {
-  /**
-   * Does the work that is due: one command, or a poll and perhaps a reconcile.
-   * @returns whether it was polled
-   * @throws HighwaterError that the feed's loop handles
-   */
-  turn(owned: OwnedFeed, signal: AbortSignal): Promise<boolean>;
-  /** No poll before so many ms have passed; commands are still taken. */
-  postpone(ms: number): void;
-  /** In ms. */
-  untilDue(): number;
-  /** Result of the last poll. */
-  readonly lastPoll: PollResult | null;
-}
-
 export interface FeedWorkDeps {
+  /** Commands for this feed: taken between polls, while it is owned. */
   readonly inbox: Inbox;
   readonly logger: Logger;
   readonly tell: Tell;
@@ -59,7 +44,10 @@ const PAUSED_MS = 30_000;
 /** How late, at most, a command is heard that ends a long piece of work, while that rests. */
 const LISTEN_MS = 500;
 
-export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once: boolean): FeedWork {
+export type FeedWork = ReturnType<typeof feedWork>;
+
+/** The work of a feed's owner: commands, polls, and by schedule a reconcile. */
+export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once: boolean) {
   let nextPollAt = Number.NEGATIVE_INFINITY;
   let lastWide = Number.NEGATIVE_INFINITY;
   let lastPoll: PollResult | null = null;
@@ -174,14 +162,22 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
   }
 
   return {
-    get lastPoll() {
+    /** Result of the last poll. */
+    get lastPoll(): PollResult | null {
       return lastPoll;
     },
-    postpone(ms) {
+    /** No poll before so many ms have passed; commands are still taken. */
+    postpone(ms: number): void {
       nextPollAt = performance.now() + ms;
     },
+    /** In ms. */
     untilDue: () => Math.max(0, nextPollAt - performance.now()),
-    async turn(owned, signal) {
+    /**
+     * Does the work that is due: one command, or a poll and perhaps a reconcile.
+     * @returns whether it was polled
+     * @throws HighwaterError that the feed's loop handles
+     */
+    async turn(owned: OwnedFeed, signal: AbortSignal): Promise<boolean> {
       const request = once ? null : inbox.take();
       if (request !== null) {
         const turns = turnsOf(owned, request.command, signal);

@@ -32,11 +32,7 @@ export function reconciled(feed: Feed, result: ReconcileResult, dryRun: boolean,
     why === null
       ? ''
       : ` ${counted(missing, 'record was', 'records were')} not shown, and ${missing === 1 ? 'is' : 'are'} kept: ${reasons[why]}.${named(withheldIds, missing)}`;
-  return {
-    ok: true,
-    summary: `Feed ${feed.name} was compared with the API: ${parts.join(', ')}.${also}${rest}`,
-    facts,
-  };
+  return done(`Feed ${feed.name} was compared with the API: ${parts.join(', ')}.${also}${rest}`, facts);
 }
 
 function named(ids: readonly string[], all: number): string {
@@ -72,7 +68,7 @@ export function backfilled(
       : ` The one from ${other.from} to ${other.to} was given up for it: ask for its rest again.`;
   const summary = `The backfill of feed ${feed.name} is done: ${changes.toLocaleString('en-US')} of ${counted(rows, 'row')} in ${counted(pages, 'page')} ${changes === 1 ? 'was' : 'were'} unknown or differed.${rest}${gone}`;
   const facts = { pages, rows, changes, settled: isSettled };
-  return { ok: true, summary, facts: other === null ? facts : { ...facts, ...factsOf(other) } };
+  return done(summary, other === null ? facts : { ...facts, ...factsOf(other) });
 }
 
 /** Summary of a backfill that was given up because a backfill of other dates was requested. */

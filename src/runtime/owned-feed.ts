@@ -30,7 +30,7 @@ export interface OwnedFeedDeps {
   readonly onPage?: (report: PageReport) => void;
   readonly onTouch?: () => void;
   readonly onOtherChanges?: NonNullable<PollDeps['onOtherChanges']>;
-  readonly onRestore?: RestoreDeps['onRestore'];
+  readonly onRestore?: NonNullable<RestoreDeps['onRestore']>;
   /** As `RestoreDeps.stateDir`. */
   readonly stateDir: string | null;
   /** Drift of the feed in this process, over all its ownerships; if left out, only over this ownership. */
@@ -60,24 +60,16 @@ export async function acquireFeed(
   signal: AbortSignal,
   grant?: Grant,
 ): Promise<OwnedFeed> {
-  const { topics, registry, scope, stateDir, logger } = deps;
+  const { topics, registry } = deps;
   const prepared = registry.isPartOfLog ? null : await createFeedCodec(feed, topics, registry);
   const session = await deps.log.acquire(topics, signal, grant);
   let restored: RestoredState | null = null;
   try {
     const own = prepared ?? (await createFeedCodec(feed, topics, registry));
-    const told = deps.onRestore === undefined ? {} : { onRestore: deps.onRestore };
     const decoder = createImages(feed, own.schemas.record, own.image);
-    const reading = { session, topics, codec: own, decoder, registry, scope, stateDir, logger };
-    restored = await restore(feed, { ...reading, ...told }, signal);
-    const codec = await codecForImages(
-      feed,
-      topics,
-      registry,
-      own,
-      restored.images.writers.keys(),
-      deps.logger,
-    );
+    restored = await restore(feed, { ...deps, session, codec: own, decoder }, signal);
+    const writers = restored.images.writers.keys();
+    const codec = await codecForImages(feed, topics, registry, own, writers, deps.logger);
     // Groups that were kept were read from the images by the feed's own schema.
     if (codec !== own) restored.groups.clear();
     const { record } = codec.schemas;

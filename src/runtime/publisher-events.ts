@@ -6,42 +6,31 @@ import type { SourceEvent } from '../source/source';
 import type { FeedState } from '../state/feed-state';
 
 /** Events of a publisher's work, for metrics and health. Times are in seconds. */
-export type PublisherEvent =
-  | SourceEvent
+export type PublisherEvent = SourceEvent | ({ readonly feed: string } & FeedEvent);
+
+type FeedEvent =
   /** The feed is not this instance's yet, or not any more. */
-  | { readonly kind: 'waiting'; readonly feed: string }
+  | { readonly kind: 'waiting' }
   /** It is being acquired, and its state read back; told again now and then while that lasts. */
-  | { readonly kind: 'restoring'; readonly feed: string }
-  | {
-      readonly kind: 'acquired';
-      readonly feed: string;
-      readonly state: FeedState;
-      readonly drift: Omit<Drift, 'first'>;
-    }
-  | { readonly kind: 'released'; readonly feed: string }
+  | { readonly kind: 'restoring' }
+  | { readonly kind: 'acquired'; readonly state: FeedState; readonly drift: Omit<Drift, 'first'> }
+  | { readonly kind: 'released' }
   /** A page is committed, or needed no commit. */
-  | { readonly kind: 'page'; readonly feed: string; readonly report: PageReport }
+  | { readonly kind: 'page'; readonly report: PageReport }
   /** Changes are committed that no page brought: the deletes of a reconcile, dead letters that are records now. */
   | {
       readonly kind: 'otherChanges';
-      readonly feed: string;
       readonly changes: PublishedChanges;
       /** ms */
       readonly observedAtMs: number;
     }
   /** A record came with nothing new but its `updated`. */
-  | { readonly kind: 'touched'; readonly feed: string }
-  | {
-      readonly kind: 'polled';
-      readonly feed: string;
-      readonly result: PollResult;
-      readonly seconds: number;
-    }
+  | { readonly kind: 'touched' }
+  | { readonly kind: 'polled'; readonly result: PollResult; readonly seconds: number }
   /** The loop does nothing on purpose: an operator has paused the feed. */
-  | { readonly kind: 'rested'; readonly feed: string }
+  | { readonly kind: 'rested' }
   | {
       readonly kind: 'failed';
-      readonly feed: string;
       readonly code: ErrorCode;
       readonly parks: boolean;
       /** Message for people, without secrets. */
@@ -51,7 +40,6 @@ export type PublisherEvent =
     }
   | {
       readonly kind: 'transaction';
-      readonly feed: string;
       /** Null: committed. */
       readonly failure: ErrorCode | null;
       readonly seconds: number;

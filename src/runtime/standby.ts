@@ -26,12 +26,6 @@ export interface StandbyDeps {
   readonly stateDir: string;
 }
 
-/** A copy of the images of a feed that another instance owns, which follows the log. */
-export interface Standby {
-  /** Ends following, and keeps the copy as an owner keeps its images. May be called again. Never fails. */
-  end(): Promise<void>;
-}
-
 export interface StandbyTimes {
   /** A feed is often granted within seconds, and a copy of what was kept would only delay it. */
   readonly beginAfterMs: number;
@@ -46,13 +40,17 @@ export interface StandbyTimes {
 const TIMES = { beginAfterMs: 10_000, againAfterMs: 10_000, lookEveryMs: 1_000, differsForMs: 60_000 };
 const LONGEST_PAUSE_MS = 600_000;
 
-export function standBy(feed: Feed, deps: StandbyDeps, times: StandbyTimes = TIMES): Standby {
+export type Standby = ReturnType<typeof standBy>;
+
+/** A copy of the images of a feed that another instance owns, which follows the log. */
+export function standBy(feed: Feed, deps: StandbyDeps, times: StandbyTimes = TIMES) {
   const over = sharedController();
   const work = keepCopy(feed, deps, times, over.signal).catch(({ message }: Error) => {
     deps.logger.warn(`The copy of feed ${feed.name} has ended: ${message}`, { feed: feed.name });
   });
   return {
-    end() {
+    /** Ends following, and keeps the copy as an owner keeps its images. May be called again. Never fails. */
+    end(): Promise<void> {
       over.abort();
       return work;
     },
@@ -61,7 +59,7 @@ export function standBy(feed: Feed, deps: StandbyDeps, times: StandbyTimes = TIM
 
 async function keepCopy(feed: Feed, deps: StandbyDeps, times: StandbyTimes, signal: AbortSignal) {
   const { logger } = deps;
-  let copy: Copy | null = null;
+  let copy: Awaited<ReturnType<typeof beginCopy>> = null;
   let told = '';
   let pauseMs = times.againAfterMs;
   const onCurrent = (records: number): void => {
@@ -105,19 +103,8 @@ async function keepCopy(feed: Feed, deps: StandbyDeps, times: StandbyTimes, sign
   copy?.close();
 }
 
-interface Copy {
-  /**
-   * Ends at the signal.
-   * @param onCurrent called once, when all that the log has is here
-   * @throws an error that `leavesImagesWhole`: it may be called again; another one: the copy is of no use
-   */
-  follow(signal: AbortSignal, times: StandbyTimes, onCurrent: (records: number) => void): Promise<void>;
-  keep(): Promise<void>;
-  close(): void;
-}
-
 /** @returns null: there is nothing to copy yet */
-async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal): Promise<Copy | null> {
+async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal) {
   const { log, registry, logger, stateDir } = deps;
   const { current, sourceOffset } = deps.topics;
   const { topicId, ends } = await log.ends(current.name, 'beginning', signal);
@@ -237,7 +224,16 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal): Pr
   }
 
   return {
-    async follow(signal, times, onCurrent) {
+    /**
+     * Ends at the signal.
+     * @param onCurrent called once, when all that the log has is here
+     * @throws an error that `leavesImagesWhole`: it may be called again; another one: the copy is of no use
+     */
+    async follow(
+      signal: AbortSignal,
+      times: StandbyTimes,
+      onCurrent: (records: number) => void,
+    ): Promise<void> {
       const failed = sharedController();
       const { signal: over, leave } = joinSignals([signal, failed.signal]);
       fail = (error) => failed.abort(error);
@@ -245,7 +241,7 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal): Pr
       await Promise.all(parts.map((part) => part.catch(fail))).finally(leave);
       if (!signal.aborted) failed.signal.throwIfAborted();
     },
-    keep() {
+    keep(): Promise<void> {
       const end = { topicId, offsets: positions, commit: null };
       return keepImages(read, known, { topic: current.name, end, schemaId: codec.image.schemaId });
     },

@@ -1,11 +1,13 @@
 import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
+import { allEnded } from '../async/wait';
 import type { SchemaRegistry } from '../avro/registry/registry';
 import { createInbox } from '../commands/inbox';
 import { serveCommands } from '../commands/serve-commands';
 import type { ConfigWithApi } from '../config/load-config';
+import { type ErrorCode, HighwaterError } from '../errors';
 import { scopeFingerprint } from '../feeds/scope';
-import type { CommitLog } from '../log/commit-log';
+import type { CommitLog, FeedSession } from '../log/commit-log';
 import type { ConsumerLog } from '../log/consumer-log';
 import type { Membership } from '../log/membership';
 import { commandsTopic, feedTopics } from '../log/topics';
@@ -17,8 +19,7 @@ import { createRedactor } from '../secrets/redaction';
 import { createApiClients } from './api-clients';
 import { type FeedTaskReport, runFeedTask } from './feed-task';
 import type { OwnedFeedDeps } from './owned-feed';
-import { ownedLog } from './owned-log';
-import type { PublisherEvent, Tell } from './publisher-events';
+import type { Tell } from './publisher-events';
 import { standBy } from './standby';
 
 export interface WorkerDeps {
@@ -26,13 +27,11 @@ export interface WorkerDeps {
   readonly registry: SchemaRegistry;
   readonly logger: Logger;
   readonly onPage?: (report: PageReport) => void;
-  readonly onRestore?: OwnedFeedDeps['onRestore'];
+  readonly onRestore?: NonNullable<OwnedFeedDeps['onRestore']>;
   readonly tell?: Tell;
   /** The same log, from which feeds of other owners are copied. Left out: they are not. */
   readonly standbyLog?: ConsumerLog;
 }
-
-function silent(_: PublisherEvent): void {}
 
 /** Name of this process for people: in the source offset, and in the error of a second publisher. */
 export function instanceName(): string {
@@ -53,7 +52,7 @@ export async function runWorker(
   const { api, appId, rotation } = config;
   const { logger, standbyLog } = deps;
   rotation.logger = logger;
-  const tell = deps.tell ?? silent;
+  const tell: Tell = deps.tell ?? (() => undefined);
   const clients = createApiClients(api, { logger, tell });
   // An error that ends one task for good (the log has another owner) ends the others too.
   const failed = new AbortController();
@@ -65,7 +64,7 @@ export async function runWorker(
   });
   const commandTopic = commandsTopic(appId, config.topicPrefix);
   const [instance, redact] = [instanceName(), createRedactor(config.secrets)];
-  const { feeds, partitions, topicPrefix } = config;
+  const { feeds, partitions, topicPrefix, stateDir } = config;
   const topics = new Map(feeds.map((feed) => [feed.name, feedTopics(feed, topicPrefix, partitions)]));
   const membership = deps.log.join([...topics.values()], { instance, isGuest: once });
   // A publisher that polls once ends before anybody could ask.
@@ -75,8 +74,10 @@ export async function runWorker(
   const handOver = earlyHandOver(membership, stop);
   const closing = new Set<Promise<void>>();
   try {
-    const ended = await Promise.allSettled(
-      config.feeds.map((feed) => {
+    // All acquired sessions are released by then.
+    return await allEnded(
+      feeds.map((feed) => {
+        const ofFeed = { topics: topics.get(feed.name)!, stateDir };
         const task = {
           ...deps,
           tell,
@@ -90,26 +91,17 @@ export async function runWorker(
           source: clients.of(feed.name),
           patientSource: clients.of(feed.name, 'backfill'),
           membership,
-          topics: topics.get(feed.name)!,
+          ...ofFeed,
           scope: scopeFingerprint(feed, api.access.get(feed.name)!.baseUrl),
           appId,
           instance,
-          stateDir: config.stateDir,
           drift: createDrift(feed, logger),
           inbox: commands?.inboxOf(feed.name) ?? createInbox(),
           onClosing(closed: Promise<void>) {
             closing.add(closed);
             void closed.then(() => closing.delete(closed));
           },
-          ...(standbyLog && {
-            standBy: () =>
-              standBy(feed, {
-                ...deps,
-                log: standbyLog,
-                topics: topics.get(feed.name)!,
-                stateDir: config.stateDir,
-              }),
-          }),
+          ...(standbyLog && { standBy: () => standBy(feed, { ...deps, log: standbyLog, ...ofFeed }) }),
         };
         return runFeedTask(feed, task, once, stop)
           .catch((error: unknown) => {
@@ -119,11 +111,6 @@ export async function runWorker(
           .finally(() => handOver.ended(feed.name));
       }),
     );
-    // All acquired sessions are released by now.
-    return ended.map((one) => {
-      if (one.status === 'rejected') throw one.reason;
-      return one.value;
-    });
   } finally {
     handOver.close();
     await Promise.all([commands?.close(), membership.leave()]);
@@ -131,6 +118,48 @@ export async function runWorker(
     clients.close();
     await flushSpans();
   }
+}
+
+/**
+ * A log that knows which feeds this process owns, from acquire to release, and reports each transaction.
+ * @param lost is called when this process no longer owns a feed
+ */
+function ownedLog(log: CommitLog, tell: Tell, lost: (feed: string) => void) {
+  const epochs = new Map<string, string>();
+  return {
+    owns: (feed: string): boolean => epochs.has(feed),
+    /** The log to acquire feeds of. */
+    log: {
+      ...log,
+      async acquire(...[topics, signal, grant]: Parameters<CommitLog['acquire']>): Promise<FeedSession> {
+        const { feed } = topics;
+        const session = await log.acquire(topics, signal, grant);
+        epochs.set(feed, session.ownerEpoch);
+        return {
+          ...session,
+          async commit(batch) {
+            const began = performance.now();
+            let failure: ErrorCode | null = null;
+            try {
+              await session.commit(batch);
+            } catch (error) {
+              failure = error instanceof HighwaterError ? error.code : 'UNEXPECTED';
+              throw error;
+            } finally {
+              tell({ kind: 'transaction', feed, failure, seconds: (performance.now() - began) / 1_000 });
+            }
+          },
+          async release() {
+            if (epochs.get(feed) === session.ownerEpoch) {
+              epochs.delete(feed);
+              lost(feed);
+            }
+            await session.release();
+          },
+        };
+      },
+    },
+  };
 }
 
 /** In ms: a publisher that ends waits this long for all its feeds. Then it gives up each feed that has ended. */
