@@ -5,9 +5,17 @@ import type { HttpConfig } from '../config/http';
 import type { Opened } from '../consumer/open-log';
 import { type DeliveryStatus, deliveryStatus } from '../delivery/status';
 import { portUnavailable } from '../net/port-unavailable';
-import type { Tell } from '../runtime/publisher-events';
+import type { PublisherEvent } from '../runtime/publisher-events';
 import { type AdminOptions, createDashboard } from './dashboard/dashboard';
-import { askedNowAndThen, boardStatus, feedBoard, liveHealth, ownersOf, readyHealth } from './feed-board';
+import {
+  askedNowAndThen,
+  boardStatus,
+  feedBoard,
+  type Health,
+  liveHealth,
+  ownersOf,
+  readyHealth,
+} from './feed-board';
 import { serveRecords } from './http/records';
 import {
   carries,
@@ -24,13 +32,7 @@ import { serveTopics } from './http/topics';
 import { createMetrics } from './metrics/metrics';
 
 /** The HTTP server of a running publisher. */
-export interface Admin {
-  /** `http://127.0.0.1:9464` */
-  readonly url: string;
-  /** Receives every event of the publisher. */
-  readonly tell: Tell;
-  close(): Promise<void>;
-}
+export type Admin = Awaited<ReturnType<typeof startAdmin>>;
 
 /**
  * Open to whoever reaches the port: probes have no token, and their answers hold only names of feeds and codes of
@@ -42,7 +44,7 @@ const open = ['/livez', '/readyz', ...pageRoutes];
  * Serves the dashboard (`/`, `/events`), `/topics`, `/feeds`, `/metrics`, `/livez` and `/readyz`.
  * @throws HighwaterError PORT_UNAVAILABLE
  */
-export async function startAdmin(http: HttpConfig, options: AdminOptions): Promise<Admin> {
+export async function startAdmin(http: HttpConfig, options: AdminOptions) {
   const { feeds, log, logger } = options;
   const names = feeds.map(({ name }) => name);
   const board = feedBoard(feeds, ownersOf(log, names));
@@ -85,14 +87,9 @@ export async function startAdmin(http: HttpConfig, options: AdminOptions): Promi
   if (consumer !== null) serveTopics(app, consumer.open, stream);
   app.addHook('onClose', async () => consumer?.close());
   app.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()));
-  app.get('/livez', async (_, reply) => {
-    const health = liveHealth(board);
-    return reply.code(health.ok ? 200 : 503).send(health);
-  });
-  app.get('/readyz', async (_, reply) => {
-    const health = readyHealth(await boardStatus(board));
-    return reply.code(health.ok ? 200 : 503).send(health);
-  });
+  const answer = (reply: FastifyReply, health: Health) => reply.code(health.ok ? 200 : 503).send(health);
+  app.get('/livez', async (_, reply) => answer(reply, liveHealth(board)));
+  app.get('/readyz', async (_, reply) => answer(reply, readyHealth(await boardStatus(board))));
   app.setNotFoundHandler((_, reply) => reply.code(404).send({ error: 'not found' }));
   // The client is told the status, and not the library's words. A 4xx is its own fault, such as a body that is too large.
   app.setErrorHandler<FastifyError>(({ statusCode = 500 }, _, reply) =>
@@ -107,9 +104,11 @@ export async function startAdmin(http: HttpConfig, options: AdminOptions): Promi
   }
   const { port: bound } = app.server.address() as AddressInfo;
   return {
+    /** `http://127.0.0.1:9464` */
     url: `http://${place(host)}:${bound}`,
-    close: () => app.close(),
-    tell(event) {
+    close: async (): Promise<void> => app.close(),
+    /** Receives every event of the publisher. */
+    tell(event: PublisherEvent): void {
       try {
         for (const part of [board, metrics, dashboard]) part.tell(event);
       } catch (error) {

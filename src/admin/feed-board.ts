@@ -162,9 +162,8 @@ export async function ownersFor({ feeds, owners }: Pick<FeedBoard, 'feeds' | 'ow
 export async function boardStatus(
   board: Pick<FeedBoard, 'feeds' | 'owners'>,
 ): Promise<readonly FeedStatus[]> {
-  const { feeds } = board;
   const known = await ownersFor(board);
-  return feeds.map((standing) => feedStatus(knowledgeOf(standing, known, null), Date.now()));
+  return board.feeds.map((standing) => feedStatus(knowledgeOf(standing, known, null), Date.now()));
 }
 
 /** The answers of `/readyz` and `/livez`: 200 if `ok`, else 503. */

@@ -10,7 +10,7 @@ import type { Logger } from '../../logging/logger';
 import type { Origin } from '../../types';
 import type { ChangesView, ChangeView, TransitionView } from './view';
 
-interface ChangeFeedDeps extends FollowerDeps {
+export interface ChangeFeedDeps extends FollowerDeps {
   readonly registry: SchemaRegistry;
   readonly topicPrefix: string;
 }
@@ -50,7 +50,7 @@ export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: 
   }
 
   /** Other instances' changes are read like this one's, and changes of commands like changes of polls. */
-  async function follow(joined: JoinedChanges, signal: AbortSignal): Promise<void> {
+  async function follow(joined: ReturnType<typeof joinedChanges>, signal: AbortSignal): Promise<void> {
     const allowances = { changes: allowanceOf(MOST_PER_SECOND), transitions: allowanceOf(MOST_PER_SECOND) };
     const topics = feeds.flatMap((feed) => {
       const { changes, transitions } = feedTopics(feed, deps.topicPrefix);
@@ -114,10 +114,8 @@ export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: 
 type NewChange = Omit<ChangeView, 'n'>;
 
 /** Changes that wait for their transitions. */
-type JoinedChanges = ReturnType<typeof joinedChanges>;
-
 function joinedChanges() {
-  let waiting: { readonly change: ReadChange; readonly sinceMs: number }[] = [];
+  let waiting: { readonly change: ReturnType<typeof readChange>; readonly sinceMs: number }[] = [];
   /** By the id of the change. */
   const transitions = new Map<string, TransitionView[]>();
   return {
@@ -153,7 +151,7 @@ interface FollowerDeps {
 
 interface Followed {
   readonly topic: string;
-  readonly allowance: Allowance;
+  readonly allowance: ReturnType<typeof allowanceOf>;
   /** A record that this rejects for is not shown; the records after it are. */
   record(record: LogRecord): Promise<void>;
   /** This many positions of the log were skipped, because more came than the allowance lets through. */
@@ -219,8 +217,6 @@ export async function followTopic(
   void keepReading(await readFrom(BACKLOG, false));
 }
 
-type Allowance = ReturnType<typeof allowanceOf>;
-
 /** A bucket of so many, filled up at the same rate. */
 export function allowanceOf(perSecond: number) {
   let left = perSecond;
@@ -241,9 +237,6 @@ interface Envelope extends ShownEnvelope {
   readonly ts_ms: number;
   readonly event_id: string;
 }
-
-/** A change as it lies in the log, without the number that it is shown by. */
-type ReadChange = ReturnType<typeof readChange>;
 
 const MOST_FIELDS = 20;
 

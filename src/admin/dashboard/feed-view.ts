@@ -18,7 +18,7 @@ import type { ErrorView, FeedView, ProblemView } from './view';
 /** Everything that the page shows of one feed, and its sources. */
 export interface FeedFacts {
   readonly standing: FeedStanding;
-  readonly counts: FeedCounts;
+  readonly counts: ReturnType<ReturnType<typeof feedActivity>['of']>;
   readonly owners: Owners;
   /** Last committed source offset, if another instance has the feed; null: unknown. */
   readonly stored: SourceOffset | null;
@@ -97,15 +97,6 @@ function problemView(
 
 type Committed = Pick<SourceOffset, 'incarnation' | 'seq' | 'snapshot'>;
 
-interface FeedCounts {
-  /** Counts of the last 60 minutes, without the records that a snapshot reads. */
-  readonly changesPerMinute: readonly number[];
-  readonly requestsLastMinute: number;
-  readonly retriesLastMinute: number;
-  /** Newest first. */
-  readonly errors: readonly ErrorView[];
-}
-
 /** Changes that were committed during a longer gap belong to minutes that were not counted. */
 const LONGEST_GAP_MS = 90_000;
 const MOST_ERRORS = 5;
@@ -178,13 +169,15 @@ export function feedActivity(feeds: readonly Feed[], clock = () => performance.n
     if (one.state !== null) note(event.feed, one.state.offset, reads);
   }
 
-  function of(feed: string): FeedCounts {
+  function of(feed: string) {
     const { changes, requests, retries, errors } = all.get(feed)!;
     const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
     return {
+      /** Counts of the last 60 minutes, without the records that a snapshot reads. */
       changesPerMinute: changes.counts(),
       requestsLastMinute: sum(requests.counts()),
       retriesLastMinute: sum(retries.counts()),
+      /** Newest first. */
       errors: [...errors.values()].reverse().slice(0, MOST_ERRORS),
     };
   }

@@ -1,18 +1,13 @@
 import { recordDecoder } from '../../avro/codec/record-decoder';
-import type { SchemaRegistry } from '../../avro/registry/registry';
 import { latestReasons, storedDeadLetters, storedOffsets } from '../../feed-status/stored';
 import type { Feed } from '../../feeds/feed';
 import type { CommitLog, LogRecord } from '../../log/commit-log';
 import { feedTopics } from '../../log/topics';
-import type { Logger } from '../../logging/logger';
 import type { SourceOffset } from '../../state/source-offset';
-import { allowanceOf, followTopic } from './change-feed';
+import { allowanceOf, type ChangeFeedDeps, followTopic } from './change-feed';
 
-export interface OthersFeedsDeps {
+export interface OthersFeedsDeps extends ChangeFeedDeps {
   readonly log: CommitLog;
-  readonly registry: SchemaRegistry;
-  readonly topicPrefix: string;
-  readonly logger: Logger;
   /** Told of each offset as it is read. */
   readonly noted: (feed: string, offset: SourceOffset) => void;
 }

@@ -28,10 +28,7 @@ export function serveRecords(app: FastifyInstance, board: FeedBoard, registry: S
     return null;
   }
 
-  async function shown(
-    id: string,
-    image: Buffer,
-  ): Promise<{ readonly id: string; readonly record: unknown }> {
+  async function shown(id: string, image: Buffer) {
     const place = { topic: '', partition: 0, logOffset: 0, timestamp: 0, headers: {} };
     const { value } = await decode({ ...place, key: id, value: image });
     return { id, record: value };

@@ -38,13 +38,8 @@ export function serveTopics(app: FastifyInstance, open: () => Opened, stream: St
       const isSse = /\btext\/event-stream\b/.test(request.headers.accept ?? '');
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort());
-      const reading = await readingOf(
-        request.params.topic,
-        lastEventId(request),
-        request.query,
-        log,
-        gone.signal,
-      );
+      const { params, query } = request;
+      const reading = await readingOf(params.topic, lastEventId(request), query, log, gone.signal);
       if (gone.signal.aborted) return reply.hijack();
       if ('error' in reading) return reply.code(reading.status).send({ error: reading.error });
       const text = isSse ? sseText : lineText;

@@ -9,8 +9,6 @@ import type { Op } from '../../types';
 import { boardStatus, type FeedBoard, type FeedStanding } from '../feed-board';
 import { type MetricName, type MetricSpec, metricTable } from './metric-table';
 
-export type Metrics = ReturnType<typeof createMetrics>;
-
 export interface BuildInfo {
   readonly version: string;
   readonly log: 'embedded' | 'kafka';

@@ -1,6 +1,6 @@
 import { feedBoard } from '../../../src/admin/feed-board';
 import { type MetricName, type MetricSpec, metricTable } from '../../../src/admin/metrics/metric-table';
-import { createMetrics, type Metrics } from '../../../src/admin/metrics/metrics';
+import { createMetrics } from '../../../src/admin/metrics/metrics';
 import type { PublishedChanges } from '../../../src/pipeline/changes/page-changes';
 import type { PageReport } from '../../../src/pipeline/poll';
 import type { PublisherEvent } from '../../../src/runtime/publisher-events';
@@ -13,7 +13,7 @@ const feeds = [
   testFeed('ipos', { pollIntervalMs: 30_000, reconcileEveryMs: 3_600_000 }),
   testFeed('insights', {}),
 ];
-let metrics: Metrics;
+let metrics: ReturnType<typeof createMetrics>;
 let owners: Map<string, string>;
 let throttledMs: number;
 let tell: (event: PublisherEvent) => void;

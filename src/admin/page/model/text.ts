@@ -109,18 +109,7 @@ export function nextPoll(
   return due.sort((a, b) => a.inMs - b.inMs)[0] ?? null;
 }
 
-interface Series {
-  /** Minutes before now, as negative numbers, 0 last. */
-  readonly minutes: readonly number[];
-  readonly most: number;
-  /** Where the axis ends. A few minutes may be far above it, for example during a first snapshot. They would flatten all others. */
-  readonly top: number;
-  readonly total: number;
-  /** For people who cannot see the chart. */
-  readonly summary: string;
-}
-
-export function series(counts: readonly number[]): Series {
+export function series(counts: readonly number[]) {
   const minutes = counts.map((_, at) => at - counts.length + 1);
   const total = counts.reduce((sum, count) => sum + count, 0);
   const most = counts.reduce((a, b) => Math.max(a, b), 0);
@@ -132,12 +121,21 @@ export function series(counts: readonly number[]): Series {
       : `${counted(total, 'change')} in the last ${counts.length} minutes, at most ${number(most)} a minute (${
           when === 0 ? 'this minute' : `${counted(-when, 'minute')} ago`
         }), ${number(last)} in this minute.`;
-  return { minutes, most, top: topOf(counts), total, summary };
+  return {
+    /** Minutes before now, as negative numbers, 0 last. */
+    minutes,
+    most,
+    top: topOf(counts),
+    total,
+    /** For people who cannot see the chart. */
+    summary,
+  };
 }
 
 const FEW_MINUTES = 3;
 const FAR = 8;
 
+/** Where the axis ends. A few minutes may be far above it, for example during a first snapshot. They would flatten all others. */
 function topOf(counts: readonly number[]): number {
   const sorted = counts.filter((count) => count > 0).sort((a, b) => b - a);
   const beyond = sorted

@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { counted } from '../../../format/counted';
 import { durationText } from '../../../format/durations';
-import type { PublisherView } from '../../dashboard/view';
+import type { DeliveryView, PublisherView } from '../../dashboard/view';
 import { headline, isWaiting, worstFirst } from '../model/headline';
 import { lostSince } from '../model/model';
 import { dateAndTime } from '../model/text';
 import { type Store, useModel, useNow } from '../store';
 import { keepToken, keptToken, type Stream } from '../stream';
 import { ChangeList } from './change-list';
-import { Deliveries } from './deliveries';
 import { Fact } from './fact';
 import { FeedCard } from './feed-card';
 import { favicon, Icon } from './icon';
@@ -127,6 +127,24 @@ function Mark() {
       <path d="M1 16.500c2.25-2.400 4.500-2.400 6.750 0s4.500 2.400 6.750 0S18 14.900 19 15.500" />
     </svg>
   );
+}
+
+/** Each delivery as a card below the feeds: how far it is, and what it waits for. */
+function Deliveries({ deliveries }: { readonly deliveries: readonly DeliveryView[] }) {
+  return deliveries.map(({ delivery, lag, waits_for: why, dead_letters: letters }) => (
+    <article key={delivery} class={`card ${why === null && letters === 0 ? 'good' : 'warning'}`}>
+      <h3>
+        <bdi>{delivery}</bdi>
+      </h3>
+      <p>{lag === null ? 'Delivery, never ran' : `Delivery, ${counted(lag, 'event')} to look at`}</p>
+      {why !== null && (
+        <p>
+          Waits: <bdi>{why}</bdi>
+        </p>
+      )}
+      {letters > 0 && <p>{counted(letters, 'dead letter')}</p>}
+    </article>
+  ));
 }
 
 interface TokenFormProps {

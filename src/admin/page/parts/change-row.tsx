@@ -85,20 +85,14 @@ function Fields({ change }: { readonly change: ChangeView }) {
   return (
     <>
       {rest.slice(0, FIELDS_IN_LINE).map((one) => (
-        <Field key={one.field} one={one} isUpdate={op === 'u'} />
+        <Field key={one.field} {...one} isUpdate={op === 'u'} />
       ))}
       {more > 0 && <span class="more">+{number(more)} more</span>}
     </>
   );
 }
 
-function Field({
-  one: { field, before, after },
-  isUpdate,
-}: {
-  readonly one: FieldView;
-  readonly isUpdate: boolean;
-}) {
+function Field({ field, before, after, isUpdate }: FieldView & { readonly isUpdate: boolean }) {
   const shown = difference(before ?? '–', after ?? '–');
   return (
     <span class="field">
@@ -131,13 +125,7 @@ function Arrow() {
   );
 }
 
-function Detail({
-  change,
-  onOnly,
-}: {
-  readonly change: ChangeView;
-  readonly onOnly: (text: string) => void;
-}) {
+function Detail({ change, onOnly }: Pick<ChangeRowProps, 'onOnly'> & { readonly change: ChangeView }) {
   const { op, key, symbol, title, feed, origin, seq, updated, observedAtMs, fields, moreFields } = change;
   const isUpdate = op === 'u';
   const lag = observedAtMs - updated * 1_000;
