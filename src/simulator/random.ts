@@ -1,16 +1,8 @@
 /** Seeded randomness: the same seed gives the same market, the same shuffles and the same faults. */
-export interface Random {
-  /** 0 <= x < 1 */
-  next(): number;
-  /** Whole number, both ends included. */
-  int(min: number, max: number): number;
-  chance(probability: number): boolean;
-  pick<T>(list: readonly T[]): T;
-  hex(digits: number): string;
-}
+export type Random = ReturnType<typeof createRandom>;
 
 /** mulberry32: 32 bits of state, fast, and good enough to scatter test data. */
-export function createRandom(seed: number): Random {
+export function createRandom(seed: number) {
   let state = seed >>> 0;
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -19,12 +11,14 @@ export function createRandom(seed: number): Random {
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   };
-  const random: Random = {
+  return {
+    /** 0 <= x < 1 */
     next,
-    int: (min, max) => min + Math.floor(next() * (max - min + 1)),
-    chance: (probability) => next() < probability,
-    pick: (list) => list[Math.floor(next() * list.length)]!,
-    hex: (digits) => {
+    /** Whole number, both ends included. */
+    int: (min: number, max: number): number => min + Math.floor(next() * (max - min + 1)),
+    chance: (probability: number): boolean => next() < probability,
+    pick: <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!,
+    hex: (digits: number): string => {
       let text = '';
       while (text.length < digits)
         text += Math.floor(next() * 4294967296)
@@ -33,7 +27,6 @@ export function createRandom(seed: number): Random {
       return text.slice(0, digits);
     },
   };
-  return random;
 }
 
 /** Fisher-Yates, in place. */

@@ -1,28 +1,8 @@
 import { type Random, recordId } from '../random';
 
 /** The invented companies, firms and analysts that records speak of. No name is a real one on purpose. */
-export interface Universe {
-  readonly companies: readonly Company[];
-  readonly firms: readonly Firm[];
-  readonly analysts: readonly Analyst[];
-}
-interface Company {
-  readonly name: string;
-  readonly symbol: string;
-  readonly exchange: string;
-  readonly cik: string;
-  readonly isin: string;
-}
-interface Firm {
-  readonly id: string;
-  readonly name: string;
-}
-export interface Analyst {
-  readonly id: string;
-  readonly first: string;
-  readonly last: string;
-  readonly firm: Firm;
-}
+export type Universe = ReturnType<typeof createUniverse>;
+export type Analyst = Universe['analysts'][number];
 
 const beginnings =
   'Al Bor Cal Dor El Fen Gal Hel Ister Jov Kel Lum Mar Nor Or Pel Quil Ros Sil Tor Ul Ver Wex Xen Yar Zel'.split(
@@ -72,7 +52,7 @@ export function ticker(random: Random): string {
 }
 
 /** @param analysts how many there are; at least a few, since insights need someone to have written them */
-export function createUniverse(random: Random, analysts: number, nowSeconds: number): Universe {
+export function createUniverse(random: Random, analysts: number, nowSeconds: number) {
   const symbols = new Set<string>();
   while (symbols.size < 400) symbols.add(ticker(random));
   const companies = [...symbols].map((symbol) => ({

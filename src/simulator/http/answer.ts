@@ -35,7 +35,9 @@ export const noRoute = (): Answer => answer(404, '{"message":"no Route matched w
 
 /** A page of records in the shape that the behaviour asks for. */
 export function pageOf(endpoint: Endpoint, behaviour: Behaviour, rows: readonly RecordBytes[]): Answer {
-  const page = inUtf8(endpoint, behaviour, rows);
+  const key = endpoint.responseKey;
+  const [begin, end] = behaviour.bodyAs === 'bare' ? ['[', ']'] : [`{"${key}":[`, ']}'];
+  const page = rows.length === 0 ? emptyPage(key, behaviour) : answer(200, joinRecords(begin!, rows, end!));
   return behaviour.charset === 'utf-8' ? page : inLatin1(page);
 }
 
@@ -44,14 +46,6 @@ function inLatin1(page: Answer): Answer {
   const escaped = text.replace(/[^\0-\xff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
   const headers = { 'content-type': 'application/json; charset=iso-8859-1' };
   return { ...page, headers, body: Buffer.from(escaped, 'latin1') };
-}
-
-function inUtf8(endpoint: Endpoint, behaviour: Behaviour, rows: readonly RecordBytes[]): Answer {
-  const key = endpoint.responseKey;
-  if (rows.length === 0) return emptyPage(key, behaviour);
-  return behaviour.bodyAs === 'bare'
-    ? answer(200, joinRecords('[', rows, ']'))
-    : answer(200, joinRecords(`{"${key}":[`, rows, ']}'));
 }
 
 function emptyPage(key: string, behaviour: Behaviour): Answer {

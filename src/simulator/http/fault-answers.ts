@@ -34,8 +34,11 @@ export function answerWithoutRecords(
   { responseKey }: Endpoint,
 ): Answer | null {
   switch (fault.kind) {
-    case 'status':
-      return statusAnswer(fault, serverMs);
+    case 'status': {
+      const { status, shape = usualShapes[status] ?? 'message', retryAfter } = fault;
+      const { headers, ...plain } = shaped(status, shape);
+      return { ...plain, headers: { ...headers, ...(retryAfter && retryAfterHeader(retryAfter, serverMs)) } };
+    }
     case 'empty-body':
       return answer(200, '');
     case 'not-ok':
@@ -58,14 +61,6 @@ export function answerWithoutRecords(
     default:
       return null;
   }
-}
-
-function statusAnswer(fault: StatusFault, serverMs: number): Answer {
-  const plain = shaped(fault.status, fault.shape ?? usualShapes[fault.status] ?? 'message');
-  const { retryAfter } = fault;
-  return retryAfter === undefined
-    ? plain
-    : { ...plain, headers: { ...plain.headers, ...retryAfterHeader(retryAfter, serverMs) } };
 }
 
 /** `Retry-After` as the vendor may write it. */

@@ -5,19 +5,7 @@ import { type Answer, badRequest } from './answer';
 export type QueryText = Readonly<Record<string, string | string[] | undefined>>;
 
 /** A parsed request. */
-export interface FeedQuery {
-  readonly page: number;
-  readonly pageSize: number;
-  /** Unix seconds, inclusive; null: not asked. */
-  readonly updatedSince: number | null;
-  readonly from: string | null;
-  readonly to: string | null;
-  readonly symbols: ReadonlySet<string> | null;
-  /** Every one of them must hold. */
-  readonly matches: readonly ((record: JsonRecord) => boolean)[];
-  readonly fields: readonly string[] | null;
-  readonly sort: { readonly field: string; readonly ascending: boolean } | null;
-}
+export type FeedQuery = Exclude<ReturnType<typeof readQuery>, Answer>;
 
 const defaultPageSize = 100;
 const maxPageSize = 1000;
@@ -32,7 +20,7 @@ export function readQuery(
   behaviour: Behaviour,
   query: QueryText,
   analystName: (id: string) => unknown,
-): FeedQuery | Answer {
+) {
   const text = (name: string): string | null => {
     const value = query[name];
     const last = Array.isArray(value) ? value.at(-1) : value;
@@ -60,7 +48,7 @@ export function readQuery(
   }
 
   const list = endpoint.symbols === null ? null : text(endpoint.symbols);
-  const symbols =
+  const symbols: ReadonlySet<string> | null =
     list === null ? null : new Set(list.split(',').map((symbol) => symbol.trim().toUpperCase()));
   if (symbols !== null && symbols.size > maxSymbols) return badRequest('Too many tickers');
 
@@ -85,10 +73,12 @@ export function readQuery(
   return {
     page,
     pageSize: Math.min(asked, maxPageSize),
+    /** Unix seconds, inclusive; null: not asked. */
     updatedSince,
     from,
     to,
     symbols,
+    /** Every one of them must hold. */
     matches,
     fields: endpoint.fields === null ? null : (text(endpoint.fields)?.split(',') ?? null),
     sort: sorted && { field: sorted[1]!, ascending: sorted[2] === 'asc' },
