@@ -153,7 +153,7 @@ function isUnion(type: Type): type is types.UnwrappedUnionType | types.WrappedUn
   return type instanceof types.UnwrappedUnionType || type instanceof types.WrappedUnionType;
 }
 
-/** The types of a union; any other type alone. */
+/** The types of a union, or the type itself. */
 export function branches(type: Type): readonly Type[] {
   return isUnion(type) ? type.types : [type];
 }
