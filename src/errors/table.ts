@@ -104,7 +104,7 @@ const api = {
   },
   SOURCE_UNAUTHORIZED: {
     ...parks,
-    what: 'The API refused the token. It answered 401, or with an error of GraphQL that says so: the token is missing, mistyped, expired or withdrawn. A token from a file or a command was read again first, and was refused too.',
+    what: 'The API refused the token. It answered 401, or with an error that says so: the token is missing, mistyped, expired or withdrawn. A token from a file or a command was read again first, and was refused too.',
     now: PARKED_SLOWLY,
     remedy:
       'Put a valid token into the file (HIGHWATER_API_TOKEN_FILE, or tokenFile of the feed): the feed then goes on by itself. For a token in a variable (HIGHWATER_API_TOKEN), set the variable and restart.',

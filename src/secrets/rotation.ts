@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../logging/logger';
+import { type Doubt, Doubts } from './doubt';
 import { type Command, type Read, runCommand } from './secret-command';
 
 /** A value that may change while the program runs. */
@@ -15,8 +16,12 @@ export interface Secret extends Live<string> {
   readonly source: string;
   /** Why the last try to read it again failed. */
   readonly problem: string | null;
-  /** Reads it again because a server refused it. @returns whether the value is another one now */
-  isReplaced(refused: string): Promise<boolean>;
+  /**
+   * Reads it again because a server refused it.
+   * @param doubt the server may have refused something else. Then it is read again seldom, and used until there is another one.
+   * @returns whether the value is another one now, or will be when it is needed
+   */
+  isReplaced(refused: string, doubt?: Doubt): Promise<boolean>;
 }
 
 interface Source {
@@ -141,6 +146,8 @@ export class Rotation {
   command(name: string, command: Command, first: string, read: (printed: string) => Read<string>): Secret {
     const recent: string[] = [];
     let [current, ranAt] = [first, Number.NEGATIVE_INFINITY];
+    const gotAt = performance.now();
+    const doubts = new Doubts();
     let refused: string | null = null;
     const trouble = this.troubleOf(name);
     let running: Promise<void> | null = null;
@@ -157,13 +164,16 @@ export class Rotation {
       this.replaced(name, recent, [found.value]);
       current = found.value;
     };
-    const look = async (): Promise<void> => {
-      if (current !== refused) return;
-      if (running === null && performance.now() - ranAt < RUN_MS) return;
+    const runOnce = async (isDue: () => boolean): Promise<boolean> => {
+      if (running === null && !isDue()) return false;
       running ??= run().finally(() => {
         running = null;
       });
       await running;
+      return true;
+    };
+    const look = async (): Promise<void> => {
+      if (current === refused) await runOnce(() => performance.now() - ranAt >= RUN_MS);
     };
     this.sources.push({ name, recent, look });
     return {
@@ -174,9 +184,13 @@ export class Rotation {
       get problem() {
         return trouble.problem;
       },
-      async isReplaced(value) {
-        refused = value;
-        await look();
+      async isReplaced(value, doubt) {
+        if (doubt === undefined) {
+          refused = value;
+          await look();
+        } else if (current === value && (await runOnce(() => doubts.isDue(doubt, Math.max(gotAt, ranAt))))) {
+          doubt.isVain = trouble.problem === null;
+        }
         return current !== value;
       },
     };

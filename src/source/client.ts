@@ -1,9 +1,10 @@
-import { joinSignals, sharedController } from '../async/wait';
-import { HighwaterError } from '../errors';
+import { joinSignals, sharedController, unlessAborted } from '../async/wait';
+import { type ErrorCode, errorKinds, HighwaterError } from '../errors';
 import type { AuthScheme, FeedDefinition } from '../feeds/definition';
 import { answerLimits } from '../json/limits';
 import type { Logger } from '../logging/logger';
 import { activeContext, failSpan, type SpanOptions, traced } from '../logging/tracing';
+import type { Doubt } from '../secrets/doubt';
 import { type EchoedToken, echoedToken } from '../secrets/echoed-token';
 import { proxyPasswords } from '../secrets/proxy-passwords';
 import { createRedactor, type Redact } from '../secrets/redaction';
@@ -60,6 +61,10 @@ export function createSource(options: SourceOptions): ClosableSource {
   const agents = createAgents(options);
   const closing = sharedController();
   const ages = answerAges();
+  /** The last token with which a page was read. */
+  let worked: string | null = null;
+  /** By feed and code of the failure. */
+  const doubts = new Map<string, Doubt>();
 
   return {
     async fetchPage(feed, page, signal) {
@@ -97,12 +102,31 @@ export function createSource(options: SourceOptions): ClosableSource {
         const { signal: over } = joint;
         const deps = { ...options, agents: agents.now(), ages, redact, deadline, signal: over, parent };
         const outcome = await askOnce(feed, page, { ...deps, ...used });
-        if (outcome.kind === 'page') granted?.accepted();
-        if (isAgain || secret === undefined || !isRefusal(outcome)) return outcome;
-        if (await secret.isReplaced(used.access.token)) return askWithToken(true);
-        return secret.problem === null
-          ? outcome
-          : { ...outcome, what: `${outcome.what}; it cannot be read again: ${secret.problem}` };
+        const { token } = used.access;
+        if (outcome.kind === 'page') {
+          worked = token;
+          granted?.accepted();
+          return outcome;
+        }
+        if (isAgain || secret === undefined) return outcome;
+        const { code, what } = outcome;
+        if (REFUSALS.includes(code)) {
+          if (await secret.isReplaced(token)) return askWithToken(true);
+          return secret.problem === null
+            ? outcome
+            : { ...outcome, what: `${what}; it cannot be read again: ${secret.problem}` };
+        }
+        // A page whose failure may pass is first asked for again with the same token.
+        if (!DOUBTFUL.includes(code) || (errorKinds[code].retriable && last === null)) return outcome;
+        const failed = `${feed.name} ${code}`;
+        const doubt = doubts.get(failed) ?? { hasWorked: false, isVain: false };
+        doubts.set(failed, doubt);
+        doubt.hasWorked = token === worked;
+        if (!(await unlessAborted(secret.isReplaced(token, doubt), over))) return outcome;
+        logger.info('asking with a new token', { feed: feed.name, code, what });
+        const again = await askWithToken(true);
+        doubt.isVain = again.kind === 'failure';
+        return doubt.isVain ? outcome : again;
       };
       try {
         const outcome = await withRetry(() => options.budget.run(ask, turn), deadline, retryOptions);
@@ -210,6 +234,7 @@ async function answerOf(
     readRows: page.readRows,
     mayBeUnmodified:
       feed.parameters.updatedSince !== null && page.updatedSince > 0 && page.continuation === undefined,
+    hasCursor: page.continuation !== undefined,
     limits: answerLimits(limits.bodyLimitBytes),
     signal,
     nowMs: receivedAtMs,
@@ -278,9 +303,14 @@ function currentCredentials({ baseUrl, token, secret, auth = usualAuth }: Source
   return { redact: createRedactor(hidden, tokenParameter(auth)), now };
 }
 
-function isRefusal(outcome: { readonly kind: 'page' } | SourceFailure): outcome is SourceFailure {
-  return outcome.kind === 'failure' && ['SOURCE_UNAUTHORIZED', 'SOURCE_FORBIDDEN'].includes(outcome.code);
-}
+/** The API refused the token. */
+const REFUSALS: readonly ErrorCode[] = ['SOURCE_UNAUTHORIZED', 'SOURCE_FORBIDDEN'];
+/** An answer arrived, but no page. Many APIs answer so when a token is over, and do not name it as the cause. */
+const DOUBTFUL: readonly ErrorCode[] = [
+  ...(['SOURCE_REPORTED_ERROR', 'SOURCE_WRONG_SHAPE', 'SOURCE_NOT_JSON', 'SOURCE_REDIRECTED'] as const),
+  ...(['SOURCE_REQUEST_REFUSED', 'SOURCE_NOT_FOUND'] as const),
+  ...(['SOURCE_BODY_EMPTY', 'SOURCE_UNEXPECTED_STATUS'] as const),
+];
 
 function requireUsableBase(baseUrl: string, redact: Redact): void {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;

@@ -135,14 +135,26 @@ const graphqlCodes: readonly (readonly [RegExp, ErrorCode])[] = [
   [/validation|parse.?failed|bad.?user.?input|undefined.?field/i, 'SOURCE_REQUEST_REFUSED'],
 ];
 
+/** The whole of a code that says that the token is over: a status, or a word such as `invalid_token` of RFC 6750. */
+const tokenIsOver =
+  /^(401|498|unauthori[sz]ed|unauthenticated|(invalid|expired)_?(access_?)?(auth|token)|(access_?)?token_?(is_?)?(invalid|expired|revoked))$/i;
+
 /** The code of the errors of an answer; null: they do not say what went wrong. */
-export function graphqlCode(answer: unknown): ErrorCode | null {
+export function reportedCode(
+  answer: unknown,
+  { hasCursor = false }: { readonly hasCursor?: boolean },
+): ErrorCode | null {
   const errors = isObject(answer) && Array.isArray(answer.errors) ? answer.errors : [];
   const said = errors.map((error) => valueAtPath(error, 'extensions.code') ?? valueAtPath(error, 'type'));
   const known = graphqlCodes.find(([pattern]) =>
     said.some((code) => typeof code === 'string' && pattern.test(code)),
   );
-  return known?.[1] ?? null;
+  if (known !== undefined || hasCursor) return known?.[1] ?? null;
+  const reports = [answer, valueAtPath(answer, 'error'), ...errors];
+  const codes = reports.flatMap((report) =>
+    isObject(report) ? [report.code, report.status, report.statusCode, report.type, report.error] : [report],
+  );
+  return codes.some((code) => tokenIsOver.test(plain(code) ?? '')) ? 'SOURCE_UNAUTHORIZED' : null;
 }
 
 /** The message of an error report, in any of the vendor's shapes; null if there is none. */

@@ -1,4 +1,5 @@
 import { sharedController, unlessAborted } from '../async/wait';
+import { Doubts } from '../secrets/doubt';
 import { excerpt } from '../secrets/excerpt';
 import { proxyPasswords } from '../secrets/proxy-passwords';
 import { createRedactor, type Redact } from '../secrets/redaction';
@@ -39,7 +40,8 @@ export function grantedToken(grant: Grant, trust: Trust, timeoutMs: number): Gra
   const { tokenUrl, secret } = grant;
   const agents = createAgents(trust);
   const closing = sharedController();
-  let [current, renewAt, replacedAt] = ['', 0, Number.NEGATIVE_INFINITY];
+  const doubts = new Doubts();
+  let [current, gotAt, renewAt, replacedAt] = ['', 0, 0, Number.NEGATIVE_INFINITY];
   let fetching: Promise<SourceFailure | null> | null = null;
   let last: { readonly failed: SourceFailure; readonly secret: string; readonly until: number } | null = null;
 
@@ -61,8 +63,16 @@ export function grantedToken(grant: Grant, trust: Trust, timeoutMs: number): Gra
       return failed;
     }
     grant.hide(answer.value);
-    [current, renewAt] = [answer.value, performance.now() + answer.usedForMs];
+    [current, gotAt] = [answer.value, performance.now()];
+    renewAt = gotAt + answer.usedForMs;
     return null;
+  }
+
+  function fetchOnce(): Promise<SourceFailure | null> {
+    fetching ??= fetchToken().finally(() => {
+      fetching = null;
+    });
+    return fetching;
   }
 
   async function requestToken(clientSecret: string): Promise<Token | SourceFailure> {
@@ -94,14 +104,14 @@ export function grantedToken(grant: Grant, trust: Trust, timeoutMs: number): Gra
       return current;
     },
     async ready(signal) {
-      if (performance.now() < renewAt) return null;
-      fetching ??= fetchToken().finally(() => {
-        fetching = null;
-      });
-      return unlessAborted(fetching, signal);
+      return performance.now() < renewAt ? null : unlessAborted(fetchOnce(), signal);
     },
-    async isReplaced(refused) {
+    async isReplaced(refused, doubt) {
       if (refused !== current || renewAt === 0) return true;
+      if (doubt !== undefined) {
+        if (fetching !== null || doubts.isDue(doubt, gotAt)) doubt.isVain = (await fetchOnce()) === null;
+        return refused !== current;
+      }
       if (performance.now() - replacedAt < REPLACE_MS) return false;
       replacedAt = performance.now();
       renewAt = 0;

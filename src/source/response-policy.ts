@@ -16,7 +16,7 @@ import { aroundByte } from './around-byte';
 import { type AskedPause, askedPause } from './asked-pause';
 import type { Body } from './body';
 import { brokenUtf8, inUtf8 } from './charset';
-import { graphqlCode, partialBy, reportsError, saysFailure, vendorMessage } from './error-report';
+import { partialBy, reportedCode, reportsError, saysFailure, vendorMessage } from './error-report';
 import { type Following, isNextInBody, type NextPageContext, nextPage } from './next-page';
 import { failure, type RowReader, type SourceFailure, type SourcePage } from './source';
 
@@ -40,6 +40,8 @@ export interface PolicyContext extends NextPageContext {
   readonly readRows?: RowReader | undefined;
   /** The request asks for rows since a moment, so 304 (which it did not provoke by a condition) means that there are none. */
   readonly mayBeUnmodified?: boolean;
+  /** The request carries a cursor. Some APIs call it a token, too. */
+  readonly hasCursor?: boolean;
   readonly limits: AnswerLimits;
   /** Reading ends when it aborts. */
   readonly signal: AbortSignal;
@@ -128,7 +130,7 @@ function rowsOf(value: unknown, status: number, text: string, context: PolicyCon
   const message = messageIn(value, context);
   const reported = () =>
     failure(
-      graphqlCode(value) ?? 'SOURCE_REPORTED_ERROR',
+      reportedCode(value, context) ?? 'SOURCE_REPORTED_ERROR',
       `${answered(status, context)} an error: ${message ?? excerpt(text, quoting(context))}`,
     );
   if (typeof value === 'string') return reported();
@@ -193,7 +195,7 @@ function failureOfStatus(response: RawResponse, text: string, context: PolicyCon
   const value = parsedJson(text)?.value;
   const said = messageIn(value, context) ?? describeBody(text, response, context);
   const pause = askedPause(status, headers, context.nowMs);
-  const named = status === 400 ? graphqlCode(value) : null;
+  const named = status === 400 ? reportedCode(value, context) : null;
   const code = isRateLimit(status, pause, said) ? 'SOURCE_RATE_LIMITED' : (named ?? codeOfStatus(status));
   if (code === 'SOURCE_REDIRECTED') {
     return failure(code, `${answered(status, context)} a redirect to ${target(headers.location, context)}`);

@@ -1,4 +1,4 @@
-import { partialBy, reportsError, saysFailure } from '../../../src/source/error-report';
+import { partialBy, reportedCode, reportsError, saysFailure } from '../../../src/source/error-report';
 
 const isError = (answer: string, key = 'data') => {
   const value = JSON.parse(answer) as Record<string, unknown>;
@@ -103,4 +103,23 @@ it.each([
   ['{"partial":"yes","incomplete":1,"items":[{"partial":true}]}', null],
 ])('%s lacks rows by %p', (text, member) => {
   expect(partialBy(JSON.parse(text))).toBe(member);
+});
+
+it.each<[unknown, boolean]>([
+  [{ ok: false, error: 'token_expired' }, true],
+  [{ error: { code: 498, message: 'Invalid token.' } }, true],
+  [{ status: '401', message: 'Unauthorized' }, true],
+  [{ errors: [{ code: 'AccessTokenExpired' }] }, true],
+  [{ error: 'Unauthorized' }, true],
+  ['expired_token', true],
+  [{ error: 'invalid_page_token' }, false],
+  [{ error: 'token_expired_soon' }, false],
+  [{ error: { code: 4010, message: 'invalid token' } }, false],
+  [{ message: 'Unauthorized' }, false],
+  [{ error: { error: { code: 401 } } }, false],
+  [null, false],
+])('an exact code of the report says that the token is over: %j', (answer, isOver) => {
+  expect(reportedCode(answer, {})).toBe(isOver ? 'SOURCE_UNAUTHORIZED' : null);
+  // A cursor may be a token that is over, too.
+  expect(reportedCode(answer, { hasCursor: true })).toBeNull();
 });
