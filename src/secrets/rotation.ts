@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../logging/logger';
-import { type Doubt, Doubts } from './doubt';
 import { type Command, type Read, runCommand } from './secret-command';
+import { type TokenDoubt, TokenDoubts } from './token-doubt';
 
 /** A value that may change while the program runs. */
 export interface Live<T> {
@@ -21,7 +21,7 @@ export interface Secret extends Live<string> {
    * @param doubt the server may have refused something else. Then it is read again seldom, and used until there is another one.
    * @returns whether the value is another one now, or will be when it is needed
    */
-  isReplaced(refused: string, doubt?: Doubt): Promise<boolean>;
+  isReplaced(refused: string, doubt?: TokenDoubt): Promise<boolean>;
 }
 
 interface Source {
@@ -147,7 +147,7 @@ export class Rotation {
     const recent: string[] = [];
     let [current, ranAt] = [first, Number.NEGATIVE_INFINITY];
     const gotAt = performance.now();
-    const doubts = new Doubts();
+    const doubts = new TokenDoubts();
     let refused: string | null = null;
     const trouble = this.troubleOf(name);
     let running: Promise<void> | null = null;

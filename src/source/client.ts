@@ -4,10 +4,10 @@ import type { AuthScheme, FeedDefinition } from '../feeds/definition';
 import { answerLimits } from '../json/limits';
 import type { Logger } from '../logging/logger';
 import { activeContext, failSpan, type SpanOptions, traced } from '../logging/tracing';
-import type { Doubt } from '../secrets/doubt';
 import { type EchoedToken, echoedToken } from '../secrets/echoed-token';
 import { proxyPasswords } from '../secrets/proxy-passwords';
 import { createRedactor, type Redact } from '../secrets/redaction';
+import type { TokenDoubt } from '../secrets/token-doubt';
 import { type AnswerAges, answerAges } from './answer-age';
 import { type ApiAccess, authHeaders, secretsOf, tokenParameter, usualAuth } from './api-access';
 import type { GrantedToken } from './granted-token';
@@ -64,7 +64,7 @@ export function createSource(options: SourceOptions): ClosableSource {
   /** The last token with which a page was read. */
   let worked: string | null = null;
   /** By feed and code of the failure. */
-  const doubts = new Map<string, Doubt>();
+  const doubts = new Map<string, TokenDoubt>();
 
   return {
     async fetchPage(feed, page, signal) {

@@ -1,9 +1,9 @@
 import { sharedController, unlessAborted } from '../async/wait';
-import { Doubts } from '../secrets/doubt';
 import { excerpt } from '../secrets/excerpt';
 import { proxyPasswords } from '../secrets/proxy-passwords';
 import { createRedactor, type Redact } from '../secrets/redaction';
 import type { Secret } from '../secrets/rotation';
+import { TokenDoubts } from '../secrets/token-doubt';
 import type { Grant } from './api-access';
 import { askedPause } from './asked-pause';
 import { createAgents, httpRequest, type Trust } from './http-request';
@@ -40,7 +40,7 @@ export function grantedToken(grant: Grant, trust: Trust, timeoutMs: number): Gra
   const { tokenUrl, secret } = grant;
   const agents = createAgents(trust);
   const closing = sharedController();
-  const doubts = new Doubts();
+  const doubts = new TokenDoubts();
   let [current, gotAt, renewAt, replacedAt] = ['', 0, 0, Number.NEGATIVE_INFINITY];
   let fetching: Promise<SourceFailure | null> | null = null;
   let last: { readonly failed: SourceFailure; readonly secret: string; readonly until: number } | null = null;

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { createApiClients } from '../../../src/runtime/api-clients';
-import { Doubts } from '../../../src/secrets/doubt';
 import { Rotation } from '../../../src/secrets/rotation';
+import { TokenDoubts } from '../../../src/secrets/token-doubt';
 import type { ApiAccess, Grant } from '../../../src/source/api-access';
 import { type HttpServer, sendJson } from '../../support/http-server';
 import { quietLogger } from '../../support/source';
@@ -279,7 +279,7 @@ describe('a token that is replaced on doubt', () => {
 });
 
 it('a feed that fails every now and then asks the token server twelve times an hour at most', () => {
-  const doubts = new Doubts();
+  const doubts = new TokenDoubts();
   let due = 0;
   for (let i = 0; i < 600; i++) {
     if (doubts.isDue({ hasWorked: true, isVain: false }, performance.now())) due++;
