@@ -277,6 +277,14 @@ const answers = {
       'Look up in the documentation of the API what the message names, and write the feed by hand (docs/adding-a-feed.md). If `init` guessed a member or a filter wrong, name the right one by its flags.',
     see: 'adding-a-feed.md#another-api',
   },
+  INIT_PAGING_UNKNOWN: {
+    ...lasts,
+    what: 'The endpoint has more rows than one answer, and `init` found no way to the next page. The message names what says so. A feed without paging would publish the first page for ever.',
+    now: 'Nothing was written.',
+    remedy:
+      'Look up the paging in the documentation of the API. Name its parameters (--size, --page, --cursor), or write the feed by hand with `paging` (`style`, and `from` for a link, `parameter` and `from` for a cursor; docs/adding-a-feed.md). If highwater cannot page so, name an address whose filters leave so few rows that one page holds them all.',
+    see: 'adding-a-feed.md#another-api',
+  },
   SCAN_PAGING_IGNORED: {
     ...parks,
     what: 'The API ignores the paging. It answers every page number with the same full page, so only the first page can be read. Most often a paging parameter is misspelt.',

@@ -16,6 +16,7 @@ interface EndpointAnswer {
   /** Parsed JSON; undefined when the endpoint refused the request or answered with something else. */
   readonly body: unknown;
   readonly linkHeader: string | undefined;
+  readonly isByPath?: boolean;
 }
 
 export type Endpoint = ReturnType<typeof openEndpoint>;
@@ -48,8 +49,10 @@ export function openEndpoint({ url, access, headers, signal, onPause }: Endpoint
 
   let rateLimit: RateLimit | null = null;
 
-  async function send(query: Readonly<Record<string, string>>): Promise<RawResponse> {
+  async function send(query: Readonly<Record<string, string>>, link: URL | null): Promise<RawResponse> {
     const asked = new URL(url);
+    // No request leaves the API's own host, wherever a link leads.
+    if (link !== null) [asked.pathname, asked.search] = [link.pathname, link.search];
     for (const [name, value] of Object.entries(query)) asked.searchParams.set(name, value);
     if (parameter !== null) asked.searchParams.set(parameter, access.token);
     const all = { ...headers, ...authHeaders(access) };
@@ -85,9 +88,9 @@ export function openEndpoint({ url, access, headers, signal, onPause }: Endpoint
     });
 
   /** An answer to "too many requests" would say nothing about the endpoint. */
-  async function get(query: Readonly<Record<string, string>>): Promise<RawResponse> {
+  async function get(query: Readonly<Record<string, string>>, link: URL | null = null): Promise<RawResponse> {
     const attempt = async () => {
-      const response = await send(query);
+      const response = await send(query, link);
       const meaning = response.status === 200 ? null : await meaningOf(response);
       const isRefused = meaning?.kind === 'failure' && meaning.code === 'SOURCE_RATE_LIMITED';
       return isRefused ? meaning : { kind: 'answer' as const, response };
@@ -109,11 +112,16 @@ export function openEndpoint({ url, access, headers, signal, onPause }: Endpoint
       if (meaning.kind === 'page') return { body: meaning.rows, linkHeader: undefined };
       throw new HighwaterError(meaning.code, `${meaning.what}.`);
     },
-    /** With more query parameters. A refusal is an answer: it says that the endpoint does not take them. */
-    async ask(query: Readonly<Record<string, string>>): Promise<EndpointAnswer> {
+    /**
+     * With more query parameters, or at a link that it gave. A refusal is an answer: it says that the endpoint does not take them.
+     */
+    async ask(query: Readonly<Record<string, string>>, link?: string): Promise<EndpointAnswer> {
+      const target = link === undefined ? null : URL.canParse(link, address) ? new URL(link, address) : null;
+      if (link !== undefined && target === null) return nothing;
       await pause(PAUSE_MS, signal);
       signal.throwIfAborted();
-      return answerOf(await get(query));
+      const isByPath = target !== null && target.origin !== url.origin;
+      return { ...answerOf(await get(query, target)), isByPath };
     },
     /** What the answers say of a limit of requests; null when they say nothing. */
     rateLimit: () => rateLimit,
@@ -121,8 +129,9 @@ export function openEndpoint({ url, access, headers, signal, onPause }: Endpoint
   };
 }
 
+const nothing: EndpointAnswer = { body: undefined, linkHeader: undefined };
+
 function answerOf({ status, headers, body }: RawResponse): EndpointAnswer {
-  const nothing = { body: undefined, linkHeader: undefined };
   if (status !== 200) return nothing;
   const decoded = inUtf8(body, headers['content-type'], true).body;
   if (decoded === null) return nothing;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { HighwaterError } from '../../errors';
 import type { PagingStyle } from '../../feeds/definition';
 import { writeTime } from '../../feeds/time-format';
+import { nextLink } from '../../source/next-page';
 import type { Endpoint, RateLimit } from './endpoint';
 import {
   type Answer,
@@ -13,9 +14,9 @@ import {
   findPaging,
   findUpdatedSince,
   type KnownParameters,
-  moreIn,
 } from './infer-paging';
 import { type FeedKeys, type InferredSchema, inferSchema } from './infer-schema';
+import { type MoreSign, signsOfMore } from './more-rows';
 import {
   type Candidate,
   idCandidates,
@@ -48,6 +49,8 @@ export interface Examined extends FeedKeys, InferredSchema {
   readonly silent: readonly string[] | null;
   /** For people, about the filter. */
   readonly filterNotes: readonly string[];
+  /** For people: what may say that there are more rows than one answer has. */
+  readonly pagingNotes: readonly string[];
 }
 
 const members = {
@@ -92,8 +95,8 @@ export async function examine(
   const fields = { ...keys, responseKey };
   const seen = new Map(rows.map((row) => [keyOf(row, idField), row]));
   const restless = new Set<string>();
-  const ask: AskEndpoint = async (query) => {
-    const answer = await endpoint.ask(query);
+  const ask: AskEndpoint = async (query, link) => {
+    const answer = await endpoint.ask(query, link);
     const there = rowsIn(answer.body).find(({ path }) => path === responseKey)?.rows ?? [];
     for (const row of there) {
       const before = seen.get(keyOf(row, idField)) ?? {};
@@ -108,8 +111,8 @@ export async function examine(
   const short = sizeName === null ? {} : { [sizeName]: '2' };
   const { paging, parameter } = await findPaging(short, fields, known, ask);
   const longest = sizeName === null ? null : await findMostRows(sizeName, ask);
-  const isCut = longest !== null && longest.rows >= longest.size;
-  if (paging.style === 'none' && (isCut || moreIn(body, responseKey) !== null)) throw pagingNotFound(first);
+  const more =
+    paging.style === 'none' ? moreThan(longest?.answer ?? first, responseKey, longest?.size ?? null) : [];
   const dated = updatedField === null ? null : { ...fields, updatedField };
   const since = dated && (await findUpdatedSince(first, dated, known, inAddress, ask));
   const filter = dated === null ? NO_FILTER : await tryFilter(since, first, dated, ask);
@@ -125,6 +128,7 @@ export async function examine(
     silent: restless.size === 0 ? null : [...restless],
     rateLimit: endpoint.rateLimit(),
     filterNotes: filter.notes,
+    pagingNotes: more,
     isAscending: updates.every((time, i) => i === 0 || time >= updates[i - 1]!),
   };
 }
@@ -160,14 +164,21 @@ async function tryFilter(
   return { parameter: edge === 'hidden' ? null : parameter, notes: notes[edge] };
 }
 
-/** With `paging: none` a feed would end at the first full page. */
-function pagingNotFound({ rows }: Answer): HighwaterError {
-  const what = `The endpoint has more than the ${rows.length} rows of its first page, and none of the usual ways to ask for the next page works`;
-  return new HighwaterError('USAGE_INVALID', what, {
-    now: 'Nothing was written.',
-    remedy:
-      'Look up the paging in the documentation of the API, and name its parameters (--size, --page, --cursor), or write the feed by hand (docs/adding-a-feed.md lists what `paging` can be). If highwater cannot page so, name an address whose filters leave so few rows that one page holds them all.',
-  });
+/**
+ * Without paging, a feed is one answer for ever.
+ * @param size rows that were asked for
+ * @returns what may say that there are more rows than it has
+ * @throws HighwaterError INIT_PAGING_UNKNOWN if it says so for sure
+ */
+function moreThan(answer: Answer, responseKey: string, size: number | null): string[] {
+  const { length } = answer.rows;
+  const full = size !== null && length >= size ? [`${length} rows came, as many as were asked for`] : [];
+  const signs = signsOfMore(answer.body, responseKey, nextLink(answer.linkHeader) !== null);
+  const said = (some: readonly MoreSign[]) => some.map((sign) => sign.said).slice(0, 5);
+  const sure = [...full, ...said(signs.filter(({ isSure }) => isSure))];
+  if (sure.length === 0) return said(signs);
+  const what = `There are more than the ${length} rows of one answer, and no way to the next page was found`;
+  throw new HighwaterError('INIT_PAGING_UNKNOWN', `${what}. What says so: ${sure.join(', ')}.`);
 }
 
 /** The member that a flag names, that is the only candidate, or whose name is clear. */

@@ -1,7 +1,8 @@
 import type { PagingStyle, TimeFormat } from '../../feeds/definition';
 import { writeTime } from '../../feeds/time-format';
-import { ExactNumber, isJsonObject } from '../../json/exact-number';
+import { valueAtPath } from '../../json/dotted-path';
 import { nextLink } from '../../source/next-page';
+import { moreIn, pointersIn } from './more-rows';
 import { type JsonObject, keyOf, secondsOf } from './row-members';
 
 /** One answer of the endpoint. Rows are empty if the answer is not a page. */
@@ -9,10 +10,12 @@ export interface Answer {
   readonly rows: readonly JsonObject[];
   readonly body: unknown;
   readonly linkHeader: string | undefined;
+  /** The link that was followed names another host, and its path was asked for at the API's own one. */
+  readonly isByPath?: boolean | undefined;
 }
 
-/** Asks the endpoint with more query parameters than it was named with. */
-export type AskEndpoint = (query: Readonly<Record<string, string>>) => Promise<Answer>;
+/** Asks the endpoint with more query parameters than it was named with, or follows a link as it is. */
+export type AskEndpoint = (query: Readonly<Record<string, string>>, link?: string) => Promise<Answer>;
 
 export interface FieldsOfRows {
   readonly idField: string;
@@ -35,17 +38,12 @@ const usual: Readonly<Record<keyof KnownParameters, readonly string[]>> = {
   size: 'limit per_page page_size pageSize pagesize size count max_results maxResults page[size]'.split(' '),
   page: 'offset skip start startIndex page page_number pageNumber page[number] p'.split(' '),
   cursor:
-    'cursor after starting_after page_token pageToken next_token after_id last_id since_id page[after]'.split(
-      ' ',
-    ),
+    `cursor after starting_after page_token pageToken next_token nextToken after_id last_id since_id page[after]
+    page[cursor] scroll_id scrollId scroll continuation continuationToken bookmark marker`.split(/\s+/),
   since: `updated_since updatedSince modifiedSince since updated_after modified_since modified_after updated
     updated_at_min updated_min updated_from date_updated_gt last_modified_since start_time updated[gte]
     filter[updated_since]`.split(/\s+/),
 };
-const moreNames = /^(has_?(more|next)(_?(page|items|results))?|more)$/i;
-const nextNames =
-  /^(next|after|cursor|next_?(page|url|link|cursor|token|page_?token)|end_?cursor|after_?cursor|continuation(_?token)?)$/i;
-
 /** @param likely names that the answers or the address suggest */
 function namesOf(
   of: keyof KnownParameters,
@@ -68,16 +66,16 @@ export async function findPageSize(
   return null;
 }
 
-/** The longest page that the endpoint gives, of the sizes that are worth asking for, and how many rows it had. */
+/** The longest page that the endpoint gives, of the sizes that are worth asking for; null: it gives none of them. */
 export async function findMostRows(
   sizeName: string,
   ask: AskEndpoint,
-): Promise<{ readonly size: number; readonly rows: number }> {
+): Promise<{ readonly size: number; readonly answer: Answer | null }> {
   for (const size of [1000, 500, 250, 100, 50]) {
-    const { rows } = await ask({ [sizeName]: String(size) });
-    if (rows.length > 0) return { size, rows: rows.length };
+    const answer = await ask({ [sizeName]: String(size) });
+    if (answer.rows.length > 0) return { size, answer };
   }
-  return { size: 20, rows: 20 };
+  return { size: 20, answer: null };
 }
 
 /**
@@ -101,12 +99,20 @@ export async function findPaging(
     return rows.length > 0 && rows.every((row) => !ids.includes(keyOf(row, idField)));
   };
 
-  if (nextLink(first.linkHeader) !== null) return by({ style: 'link', from: null });
-  const pointers = nextIn(first.body, responseKey);
-  const link = pointers.find(({ value }) => /^(https?:\/)?\//.test(value) || value.startsWith('?'));
-  if (link !== undefined) return by({ style: 'link', from: link.path });
-  for (const { path, name, value } of pointers)
-    for (const parameter of namesOf('cursor', known, [name]))
+  const pointers = pointersIn(first.body, responseKey);
+  const addresses = pointers.filter(({ isAddress }) => isAddress).slice(0, MOST_POINTERS);
+  for (const { path, value } of [{ path: null, value: nextLink(first.linkHeader) }, ...addresses]) {
+    if (value === null) continue;
+    const { rows, body, isByPath } = await ask({}, value);
+    const isNew = rows.some((row) => !ids.includes(keyOf(row, idField)));
+    // Some APIs name a next page that is empty behind the last one.
+    const list = responseKey === '' ? body : valueAtPath(body, responseKey);
+    const isEmpty = Array.isArray(list) && list.length === 0;
+    if (isNew || isEmpty)
+      return by({ style: 'link', from: path, ...(isByPath === true && { followPath: true }) });
+  }
+  for (const { path, name, value } of pointers.slice(0, MOST_POINTERS))
+    for (const parameter of namesOf('cursor', known, parametersFor(name)))
       if (await isBehind(parameter, value)) return by({ style: 'cursor', parameter, from: path });
 
   const lastId = ids.at(-1) ?? null;
@@ -128,37 +134,14 @@ export async function findPaging(
   return by({ style: 'none' });
 }
 
-interface Member {
-  /** Dotted. */
-  readonly path: string;
-  readonly name: string;
-  readonly value: unknown;
-}
+/** An answer may have any number of members whose names say next; each is tried with every parameter. */
+const MOST_POINTERS = 5;
 
-/** Members of an answer that may lead to the next page. */
-function nextIn(body: unknown, rowsPath: string): (Member & { readonly value: string })[] {
-  return membersBeside(body, rowsPath).flatMap((member) => {
-    const { name, value } = member;
-    const isText =
-      typeof value === 'string' ? value !== '' : Number.isSafeInteger(value) || value instanceof ExactNumber;
-    return isText && nextNames.test(name) ? [{ ...member, value: String(value) }] : [];
-  });
-}
-
-/** The path of the flag that says that more rows follow; null when no member says so. */
-export function moreIn(body: unknown, rowsPath: string): string | null {
-  const isMore = ({ name, value }: Member) => value === true && moreNames.test(name);
-  return membersBeside(body, rowsPath).find(isMore)?.path ?? null;
-}
-
-/** The members of an answer beside its rows, including members of nested objects. */
-function membersBeside(body: unknown, rowsPath: string, path = '', depth = 0): Member[] {
-  if (!isJsonObject(body) || depth === 3) return [];
-  return Object.entries(body).flatMap(([name, value]) => {
-    const at = path === '' ? name : `${path}.${name}`;
-    if (at === rowsPath) return [];
-    return [{ path: at, name, value }, ...membersBeside(value, rowsPath, at, depth + 1)];
-  });
+/** Names that the parameter for a member of this name may have: `nextPageToken` is sent as `pageToken`. */
+function parametersFor(name: string): string[] {
+  const rest = name.replace(/^.*?next_?(?=.)/i, '');
+  const bare = rest.charAt(0).toLowerCase() + rest.slice(1);
+  return usual.page.includes(bare) ? [name] : [name, bare];
 }
 
 /**

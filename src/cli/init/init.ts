@@ -10,7 +10,7 @@ import { type ApiConfig, loadConfig } from '../../config/load-config';
 import { configError } from '../../config/mistake';
 import { HighwaterError } from '../../errors';
 import { feedDefinitions } from '../../feeds';
-import type { AuthScheme, CursorPaging, TokenAuth } from '../../feeds/definition';
+import type { AuthScheme, CursorPaging, LinkPaging, TokenAuth } from '../../feeds/definition';
 import { openLocalLog } from '../../log/local/local-log';
 import { feedTopics } from '../../log/topics';
 import { createLogger } from '../../logging/logger';
@@ -200,11 +200,7 @@ function endpointAddress(address: string): URL {
 }
 
 function nameIn(url: URL): string {
-  const last =
-    url.pathname
-      .split('/')
-      .filter((part) => part !== '')
-      .at(-1) ?? url.hostname;
+  const last = /[^/]+(?=\/*$)/.exec(url.pathname)?.[0] ?? url.hostname;
   const name = last
     .toLowerCase()
     .replace(/\.json$/, '')
@@ -280,8 +276,8 @@ function summary(section: FeedSection, { schema, leftOut }: Examined): string {
     page: `by page number (${parameters.page}${paging.style === 'page' && paging.first === 1 ? ', the first is 1' : ''})`,
     offset: `by offset (${parameters.page})`,
     cursor: paging.style === 'cursor' ? `by cursor: ${paging.parameter} from ${cursorPlace(paging)}` : '',
-    link: paging.style === 'link' ? `by link: ${paging.from ?? 'header Link'}` : '',
-    none: 'none: one answer holds all rows',
+    link: paging.style === 'link' ? linkPlace(paging) : '',
+    none: `none found: the ${section.rows} rows of one answer are taken for all`,
   };
   const size = parameters.pageSize === null ? '' : `, ${parameters.pageSize} up to ${pageSize}`;
   const limit = rateLimit && `${rateLimit.said} (requestsPerSecond: ${rateLimit.requestsPerSecond})`;
@@ -292,6 +288,9 @@ function summary(section: FeedSection, { schema, leftOut }: Examined): string {
     ['filter', since],
     ...section.filterNotes.map((note) => ['', note] as const),
     ['paging', `${styles[paging.style]}${size}`],
+    ...section.pagingNotes.map(
+      (note) => ['', `${note}: there may be more rows, which would be missing`] as const,
+    ),
     ['limit', limit],
     ['silent', section.silent && `${section.silent.join(', ')}: moved, and ${section.updatedField} did not`],
     ['title', display?.title],
@@ -300,6 +299,10 @@ function summary(section: FeedSection, { schema, leftOut }: Examined): string {
   ];
   const shown = lines.filter(([, text]) => text !== null && text !== undefined);
   return `${shown.map(([head, text]) => `  ${head.padEnd(9)}${text}`).join('\n')}\n`;
+}
+
+function linkPlace({ from, followPath }: LinkPaging): string {
+  return `by link: ${from ?? 'header Link'}${followPath ? ', whose host is another one: only its path is followed' : ''}`;
 }
 
 function cursorPlace({ from, lastRow, hasMore }: CursorPaging): string {

@@ -110,8 +110,10 @@ it('refuses an endpoint that has more rows than a page and no paging that it kno
     '--token-env',
     'SHOP_TOKEN',
   ]);
-  expect(code).toBe(2);
-  expect(err).toContain('none of the usual ways to ask for the next page works');
+  expect(code).toBe(1);
+  expect(err).toContain(
+    'no way to the next page was found. What says so: 100 rows came, as many as were asked for, has_more: true',
+  );
   expect(err).toMatch(/do: .*docs\/adding-a-feed\.md/);
   expect(readdirSync(folder())).toEqual([]);
 });
@@ -249,6 +251,109 @@ describe('an endpoint of tasks', () => {
     expect(code).toBe(1);
     expect(err).toContain('The trial poll of tasks failed: tasks: GET ');
     expect(readdirSync(folder())).toEqual([]);
+  });
+});
+
+describe('an endpoint that gives 100 of 250 rows', () => {
+  const all = Array.from({ length: 250 }, (_, i) => ({
+    id: `r${i}`,
+    name: `n${i}`,
+    updated: 1_769_851_800 + i,
+  }));
+  /** What stands beside the rows of a page, before the row with a number. */
+  type Beside = (next: number, own: string) => object;
+
+  async function initAt(beside: Beside, nextOf: (url: URL) => string | null, then: readonly string[][] = []) {
+    const { url, requests, stop } = await startHttpServer((request, response) => {
+      const asked = new URL(request.url!, 'http://host');
+      const from = Number(nextOf(asked) ?? 0);
+      const next = from + 100;
+      const more = next < all.length ? beside(next, `http://${request.headers.host}`) : {};
+      sendJson(response, { ...more, orders: all.slice(from, next) });
+    });
+    try {
+      const ran = async (line: readonly string[]) => {
+        const started = cli(line, { cwd: folder() });
+        const { code } = await started.ended();
+        return { code, out: started.stdout(), err: started.stderr() };
+      };
+      const first = await ran(['init', `${url}/v1/orders`, '--no-events']);
+      const others = [];
+      for (const line of then) others.push(await ran(line));
+      return { ...first, others, requests };
+    } finally {
+      await stop();
+    }
+  }
+  const skipped = (url: URL) => url.searchParams.get('$skiptoken');
+
+  it.each<[string, Beside, (url: URL) => string | null, object]>([
+    [
+      'OData',
+      (n, own) => ({ '@odata.nextLink': `${own}/v1/orders?$skiptoken=${n}` }),
+      skipped,
+      { style: 'link', from: '@odata.nextLink' },
+    ],
+    [
+      'Salesforce',
+      (n) => ({ done: false, totalSize: 250, nextRecordsUrl: `/v1/orders/01g-${n}` }),
+      (url) => /-(\d+)$/.exec(url.pathname)?.[1] ?? null,
+      { style: 'link', from: 'nextRecordsUrl' },
+    ],
+    [
+      'HAL behind another host',
+      (n) => ({ _links: { next: { href: `https://inside:8443/v1/orders?$skiptoken=${n}` } } }),
+      skipped,
+      { style: 'link', from: '_links.next.href', followPath: true },
+    ],
+    [
+      'a scroll',
+      (n) => ({ scrollId: `${n}` }),
+      (url) => url.searchParams.get('scrollId'),
+      { style: 'cursor', parameter: 'scrollId', from: 'scrollId' },
+    ],
+  ])('in the way of %s: all of them are published', async (_, beside, nextOf, paging) => {
+    const then = [
+      ['run', '--once'],
+      ['tail', 'orders', '--from-beginning', '--no-follow'],
+    ];
+    const { code, others, requests } = await initAt(beside, nextOf, then);
+    expect(code).toBe(0);
+    expect(feeds().orders.paging).toEqual(paging);
+    expect(others[0]!.code).toBe(0);
+    expect(others[1]!.out.trim().split('\n').length).toBe(250);
+    expect(requests.every(({ headers }) => headers.host?.startsWith('127.0.0.1'))).toBe(true);
+  });
+
+  it.each<[string, Beside, string]>([
+    ['a total', () => ({ total: 250 }), 'total: 250'],
+    ['a flag', () => ({ meta: { hasNextPage: true } }), 'meta.hasNextPage: true'],
+    ['a dead link', () => ({ nextLink: 'https://elsewhere/lost' }), 'nextLink holds an address'],
+    [
+      'links in a list',
+      () => ({ links: [{ rel: 'next', href: '/x' }] }),
+      'links has a link to the next page',
+    ],
+  ])('and says so only by %s: refuses, and writes nothing', async (_, beside, said) => {
+    const { code, err } = await initAt(beside, () => null);
+    expect(code).toBe(1);
+    expect(err).toContain(
+      `There are more than the 100 rows of one answer, and no way to the next page was found. What says so: ${said}.`,
+    );
+    expect(err).toMatch(/now: {2}Nothing was written\.[\s\S]*do: {3}.*--cursor.*docs\/adding-a-feed\.md/);
+    expect(readdirSync(folder())).toEqual([]);
+  });
+
+  it('and may mean it by a count: names it, and states nothing as a fact', async () => {
+    const { code, out } = await initAt(
+      () => ({ count: 250 }),
+      () => null,
+    );
+    expect(code).toBe(0);
+    expect(feeds().orders.paging).toEqual({ style: 'none' });
+    expect(out).toMatch(
+      /^ {2}paging +none found: the 100 rows of one answer are taken for all\n +count: 250: /m,
+    );
   });
 });
 

@@ -43,6 +43,68 @@ it('compares ids of more than 53 bits by their digits, and pages by them', async
   });
 });
 
+describe('the next page is found by', () => {
+  /** What `findPaging` finds at an API that answers rows from a number on, which a link or a parameter says. */
+  async function found(
+    more: (next: number) => object,
+    numberIn: (query: URLSearchParams, path: string) => string | null,
+  ) {
+    const page = (from: number): Answer => {
+      const some = rows.slice(from, from + 4);
+      const body = { ...(from + 4 < rows.length ? more(from + 4) : {}), orders: some };
+      return { rows: some, body, linkHeader: undefined };
+    };
+    const ask: AskEndpoint = async (query, link) => {
+      const { searchParams, pathname } = new URL(
+        link ?? `?${new URLSearchParams(query)}`,
+        'http://api/orders',
+      );
+      return page(Number(numberIn(searchParams, pathname) ?? 0));
+    };
+    const { paging } = await findPaging({}, { ...fields, responseKey: 'orders' }, {}, ask);
+    return paging;
+  }
+
+  it.each<[string, (n: number) => object]>([
+    ['@odata.nextLink', (n) => ({ '@odata.nextLink': `http://api/orders?$skiptoken=${n}` })],
+    ['nextLink', (n) => ({ nextLink: `?$skiptoken=${n}` })],
+    ['nextRecordsUrl', (n) => ({ nextRecordsUrl: `/orders?$skiptoken=${n}` })],
+    ['next_page_path', (n) => ({ next_page_path: `orders?$skiptoken=${n}` })],
+    ['links.next.href', (n) => ({ links: { next: { href: `/orders?$skiptoken=${n}` } } })],
+    ['_links.next.href', (n) => ({ _links: { next: { href: `/orders?$skiptoken=${n}`, title: 'next' } } })],
+    ['a.b.c.d.next_page_url', (n) => ({ a: { b: { c: { d: { next_page_url: `?$skiptoken=${n}` } } } } })],
+    ['next', (n) => ({ nextRun: '/jobs/7', next: `/orders?$skiptoken=${n}` })],
+  ])('the address at %s', async (from, more) => {
+    expect(await found(more, (query) => query.get('$skiptoken'))).toEqual({ style: 'link', from });
+  });
+
+  it('a path without a query', async () => {
+    const byPath = (n: number) => ({ nextRecordsUrl: `/orders/01g-${n}` });
+    expect(await found(byPath, (_, path) => /-(\d+)$/.exec(path)?.[1] ?? null)).toEqual({
+      style: 'link',
+      from: 'nextRecordsUrl',
+    });
+  });
+
+  it.each<[string, string, (n: number) => object]>([
+    ['scrollId', 'scrollId', (n) => ({ scrollId: `${n}` })],
+    ['_scroll_id', 'scroll_id', (n) => ({ _scroll_id: `${n}` })],
+    ['nextPageToken', 'pageToken', (n) => ({ nextPageToken: `${n}` })],
+    ['meta.nextMark', 'mark', (n) => ({ meta: { nextMark: `${n}` } })],
+    ['paging.next.after', 'after', (n) => ({ paging: { next: { after: `${n}`, link: '/elsewhere' } } })],
+  ])('the text at %s, sent as %s', async (from, parameter, more) => {
+    expect(await found(more, (query) => query.get(parameter))).toEqual({ style: 'cursor', parameter, from });
+  });
+
+  it.each<[string, (n: number) => object]>([
+    ['a link that leads to the same rows', () => ({ next: '/orders' })],
+    ['a link in a list', (n) => ({ links: [{ rel: 'next', href: `?$skiptoken=${n}` }] })],
+    ['the address of something else', (n) => ({ self: `/orders?$skiptoken=${n}`, prev: '/orders' })],
+  ])('not by %s', async (_, more) => {
+    expect(await found(more, (query) => query.get('$skiptoken'))).toEqual({ style: 'none' });
+  });
+});
+
 describe('a filter', () => {
   const edge = (least: (since: number) => number, order: 'oldest' | 'newest' = 'oldest', length = 6) => {
     const all = order === 'oldest' ? rows : rows.toReversed();

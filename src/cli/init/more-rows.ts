@@ -1,0 +1,171 @@
+import { valueAtPath } from '../../json/dotted-path';
+import { ExactNumber, isJsonObject } from '../../json/exact-number';
+
+interface Member {
+  /** Dotted. */
+  readonly path: string;
+  /** The names on the way to it, its own one last. */
+  readonly names: readonly string[];
+  readonly value: unknown;
+}
+
+/** A member of an answer that may lead to the next page. */
+export interface Pointer {
+  readonly path: string;
+  readonly name: string;
+  readonly value: string;
+  readonly isAddress: boolean;
+  /** Nothing but a next page has such a name. */
+  readonly isSure: boolean;
+}
+
+/** What an answer says of rows that it does not hold. */
+export interface MoreSign {
+  /** Dotted path of the member that says so; null: the header `Link` does. */
+  readonly path: string | null;
+  /** For people; without texts of the answer, since an address may hold a token. */
+  readonly said: string;
+  /** It can hardly mean anything else. */
+  readonly isSure: boolean;
+}
+
+/** Names are compared without case and signs: `@odata.nextLink`, `next_link`. */
+const plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '');
+
+const pageWords =
+  'pages?|batch|set|results?|records?|items?|rows?|tokens?|cursor|links?|ur[li]|href|path|offset|skip|start|marker|key|number|no|id|index|after|from';
+/** Names of the whole path count: `paging.next.after` says it, too. */
+const nextName = new RegExp(`next(${pageWords})*$`);
+const maybeNext = new RegExp(
+  `^((end|after)?cursor|after(${pageWords})?|scroll(${pageWords})*|(page|skip|paging|pagination)token|continuation(token|key)?|bookmark|marker)$`,
+);
+/** Where to begin the next time is another matter than where the next page is. */
+const otherNext = /next\w*(sync|delta)/;
+const address = /^(https?:\/)?\/|^[^\s?]*\?[^\s=]+=/;
+const moreFlag =
+  /^(has|is|are)?(more|next|further|additional)(pages?|items?|results?|records?|rows?|data|available|exists?)*$|^(is)?truncated$/;
+const endFlag = /^(is|at)?(done|last|lastpage|final|finalpage|exhausted|end(of(stream|results|list|data))?)$/;
+const maybeEndFlag = /^(is)?(complete|completed|finished)$/;
+const totalWords =
+  'total|num|number|of|all|count|size|results?|records?|items?|rows?|elements?|entries|hits|found|matches|odata';
+const totalName = new RegExp(`^(?=.*(total|found|odatacount))(${totalWords})+$`);
+const maybeTotal = /^(count|hits|results?count|records?count|items?count|rows?count)$/;
+const pagesName = /^(total|numberof|numof|num)pages$|^pages(count|total)?$|^lastpage$|^pagetotal$/;
+/** Members that hold what an answer says about its rows. */
+const aboutRows = /meta|pag(e|ing|ination)|info|cursor|link|next|response|result|^(counts?|hits|totals?)$/;
+
+/** Members that may lead to the next page, wherever they are beside the rows; those with the clearest names first. */
+export function pointersIn(body: unknown, rowsPath: string): Pointer[] {
+  const found = membersBeside(body, rowsPath).flatMap((member) => pointerOf(member, body) ?? []);
+  return found.sort((a, b) => Number(b.isSure) - Number(a.isSure));
+}
+
+function pointerOf({ path, names, value }: Member, body: unknown): Pointer | null {
+  const isText = typeof value === 'string' || Number.isSafeInteger(value) || value instanceof ExactNumber;
+  const text = isText ? String(value) : '';
+  const name = names.at(-1)!;
+  const whole = plain(names.join());
+  // Another member may have the same path, as names can have dots themselves.
+  if (['', '0'].includes(text) || otherNext.test(whole) || valueAtPath(body, path) !== value) return null;
+  const isAddress = address.test(text) && whole.includes('next');
+  const isSure = nextName.test(whole);
+  const isTime = /^\d{4}-\d\d-\d\d/.test(text);
+  const isMaybe = maybeNext.test(plain(name)) || (plain(name).includes('next') && !isTime);
+  return isSure || isAddress || isMaybe ? { path, name, value: text, isAddress, isSure } : null;
+}
+
+/** The path of the flag that says that more rows follow; null when no member says so. */
+export function moreIn(body: unknown, rowsPath: string): string | null {
+  const isMore = ({ names, value }: Member) => value === true && moreFlag.test(plain(names.at(-1)!));
+  return membersBeside(body, rowsPath).find(isMore)?.path ?? null;
+}
+
+/**
+ * What an answer says of rows that it does not hold. Without such words it may still be only a part of them.
+ * @param isLinked its header `Link` names a next page
+ */
+export function signsOfMore(body: unknown, rowsPath: string, isLinked: boolean): MoreSign[] {
+  const rows = rowsPath === '' ? body : valueAtPath(body, rowsPath);
+  const count = Array.isArray(rows) ? rows.length : 0;
+  const members = membersBeside(body, rowsPath);
+  const links = members.flatMap((member) => {
+    const found = linksOf(member) ?? pointerSign(member, body);
+    return found === null ? [] : [about(member, rowsPath, found)];
+  });
+  const flags = members.flatMap((member) => flagOf(member, rowsPath));
+  const totals = members.flatMap((member) => totalOf(member, rowsPath, count));
+  const isWhole =
+    flags.some(({ isMore, isSure }) => !isMore && isSure) ||
+    (totals.some(({ isSure }) => isSure) && totals.every(({ isMore }) => !isMore));
+  const header: MoreSign = { path: null, said: 'the header Link names a next page', isSure: true };
+  const signs = [
+    ...(isLinked ? [header] : []),
+    ...links.filter(({ isSure }) => isSure || !isWhole),
+    ...flags.filter(({ isMore, isSure }) => isMore && (isSure || !isWhole)),
+    ...totals.filter(({ isMore }) => isMore && !isWhole),
+  ];
+  return signs.map(({ path, said, isSure }) => ({ path, said, isSure }));
+}
+
+function pointerSign(member: Member, body: unknown): Omit<MoreSign, 'path'> | null {
+  const found = pointerOf(member, body);
+  if (found === null) return null;
+  return { said: `${found.path} holds ${found.isAddress ? 'an address' : 'a value'}`, isSure: found.isSure };
+}
+
+/** Links in a list, which `paging.from` does not reach. */
+function linksOf({ path, names, value }: Member): Omit<MoreSign, 'path'> | null {
+  if (!Array.isArray(value)) return null;
+  const isNamed = plain(names.at(-1)!) === 'next' && value.length > 0;
+  const isNext = (one: unknown) => isJsonObject(one) && [one.rel, one.relation].includes('next');
+  return isNamed || value.some(isNext) ? { said: `${path} has a link to the next page`, isSure: true } : null;
+}
+
+type Statement = MoreSign & { readonly isMore: boolean };
+
+function flagOf(member: Member, rowsPath: string): Statement[] {
+  const { names, value } = member;
+  const name = plain(names.at(-1)!);
+  const isSure = moreFlag.test(name) || endFlag.test(name);
+  if (typeof value !== 'boolean' || !(isSure || maybeEndFlag.test(name))) return [];
+  const isMore = moreFlag.test(name) === value;
+  return [{ ...about(member, rowsPath, { said: `${member.path}: ${value}`, isSure }), isMore }];
+}
+
+function totalOf(member: Member, rowsPath: string, count: number): Statement[] {
+  const { names, value } = member;
+  // In `total: { value: 250 }` the name before says what is counted.
+  const name = plain((names.at(-1) === 'value' ? names.at(-2) : undefined) ?? names.at(-1)!);
+  const number = /^\d+$/.test(String(value)) ? Number(value) : Number.NaN;
+  const isPages = pagesName.test(name);
+  const isSure = isPages || totalName.test(name);
+  if (Number.isNaN(number) || !(isSure || maybeTotal.test(name))) return [];
+  const isMore = number > (isPages ? 1 : count);
+  return [{ ...about(member, rowsPath, { said: `${member.path}: ${number}`, isSure }), isMore }];
+}
+
+/** Only what stands beside the rows, or around them, is surely about them: an answer may hold other lists with pages of their own. */
+function about(
+  { path, names }: Member,
+  rowsPath: string,
+  { said, isSure }: Omit<MoreSign, 'path'>,
+): MoreSign {
+  const holders = names.slice(0, -1);
+  while (aboutRows.test(plain(holders.at(-1) ?? ''))) holders.pop();
+  const isNear = holders.length === 0 || `${rowsPath}.`.startsWith(`${holders.join('.')}.`);
+  return { path, said, isSure: isSure && isNear };
+}
+
+/** No ordinary answer has more levels than these around its rows. */
+const mostDepth = 8;
+
+/** The members of an answer beside its rows, including members of nested objects. */
+function membersBeside(body: unknown, rowsPath: string, holders: readonly string[] = []): Member[] {
+  if (!isJsonObject(body) || holders.length === mostDepth) return [];
+  return Object.entries(body).flatMap(([name, value]) => {
+    const names = [...holders, name];
+    const path = names.join('.');
+    if (path === rowsPath) return [];
+    return [{ path, names, value }, ...membersBeside(value, rowsPath, names)];
+  });
+}

@@ -1,0 +1,79 @@
+import { moreIn, signsOfMore } from '../../../../src/cli/init/more-rows';
+
+const two = [{ id: 1 }, { id: 2 }];
+const signs = (beside: object, path = 'rows') =>
+  signsOfMore(path === 'rows' ? { rows: two, ...beside } : beside, path, false).map(
+    ({ said, isSure }) => `${isSure ? 'sure' : 'maybe'} ${said}`,
+  );
+
+it.each<[object, string]>([
+  [{ '@odata.nextLink': 'https://api/rows?$skiptoken=2' }, '@odata.nextLink holds an address'],
+  [{ nextRecordsUrl: '/services/data/v59.0/query/01g-2' }, 'nextRecordsUrl holds an address'],
+  [{ links: { next: { href: '/rows?page=2', title: 'Next page' } } }, 'links.next.href holds an address'],
+  [{ _links: { next: [{ href: '/rows?page=2' }] } }, '_links.next has a link to the next page'],
+  [{ link: [{ relation: 'next', url: '/rows?page=2' }] }, 'link has a link to the next page'],
+  [{ next_page: 2 }, 'next_page holds a value'],
+  [{ paging: { next: { after: 'NTI1' } } }, 'paging.next.after holds a value'],
+  [{ done: false }, 'done: false'],
+  [{ has_more: true }, 'has_more: true'],
+  [{ pageInfo: { hasNextPage: true } }, 'pageInfo.hasNextPage: true'],
+  [{ info: { more_records: true } }, 'info.more_records: true'],
+  [{ last: false }, 'last: false'],
+  [{ totalSize: 3 }, 'totalSize: 3'],
+  [{ '@odata.count': 3 }, '@odata.count: 3'],
+  [{ total: '3' }, 'total: 3'],
+  [{ count: 2, meta: { pagination: { total: 3 } } }, 'meta.pagination.total: 3'],
+  [{ total: { value: 3, relation: 'eq' } }, 'total.value: 3'],
+  [{ meta: { last_page: 2, current_page: 1 } }, 'meta.last_page: 2'],
+])('%j says that more rows follow', (beside, said) => {
+  expect(signs(beside)).toEqual([`sure ${said}`]);
+});
+
+it.each<[object, string]>([
+  [{ count: 3 }, 'count: 3'],
+  [{ scrollId: 'DXF1' }, 'scrollId holds a value'],
+  [{ nextLot: 'x7' }, 'nextLot holds a value'],
+  [{ next_steps_url: 'https://docs/steps' }, 'next_steps_url holds an address'],
+  [{ complete: false }, 'complete: false'],
+  [{ revenue: { total: 3 } }, 'revenue.total: 3'],
+  [{ comments: { hasMore: true } }, 'comments.hasMore: true'],
+])('%j may say it', (beside, said) => {
+  expect(signs(beside)).toEqual([`maybe ${said}`]);
+});
+
+it.each<[object]>([
+  [{ next: null, next_page: '', nextCursor: '0', links: { next: {} }, nextPages: [] }],
+  [{ has_more: false, scrollId: 'DXF1', count: 3 }],
+  [{ done: true, totalSize: 2 }],
+  [{ total: 2, cursor: 'x' }],
+  [{ '@odata.context': 'https://api/$metadata#rows', self: '/rows', totalAmount: 900, subtotal: 7 }],
+  [{ nextSyncToken: 'x', '@odata.deltaLink': '/rows?delta=1', nextRun: '2026-01-31T00:00:00Z' }],
+  [{ page: 1, pages: 1, limit: 100 }],
+])('%j says nothing of more rows', (beside) => {
+  expect(signs(beside)).toEqual([]);
+});
+
+it('only members around the rows are surely about them', () => {
+  const list = (hasNextPage: boolean) => ({ nodes: two, pageInfo: { hasNextPage, endCursor: 'x' } });
+  const answer = { data: { orders: list(true), users: list(true) } };
+  expect(signs(answer, 'data.orders.nodes')).toEqual([
+    'maybe data.orders.pageInfo.endCursor holds a value',
+    'maybe data.users.pageInfo.endCursor holds a value',
+    'sure data.orders.pageInfo.hasNextPage: true',
+    'maybe data.users.pageInfo.hasNextPage: true',
+  ]);
+  const ended = { data: { orders: list(false), users: list(true) } };
+  expect(signs(ended, 'data.orders.nodes')).toEqual([]);
+});
+
+it('an array has nothing beside it but the header', () => {
+  expect(signsOfMore(two, '', false)).toEqual([]);
+  expect(signsOfMore(two, '', true)).toEqual([
+    { path: null, said: 'the header Link names a next page', isSure: true },
+  ]);
+});
+
+it('names the flag that is true while more rows follow', () => {
+  expect(moreIn({ rows: two, has_more: true }, 'rows')).toBe('has_more');
+  expect(moreIn({ rows: two, has_more: false, done: false }, 'rows')).toBeNull();
+});
