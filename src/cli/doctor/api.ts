@@ -8,7 +8,7 @@ import { type PageFacts, pageFacts, repeats } from '../../pipeline/scan/pages/pa
 import { inferPaging, showOrder } from '../../pipeline/scan/pages/paging';
 import { type ApiClients, createApiClients } from '../../runtime/api-clients';
 import { type ApiAccess, carriedAs, isUsual } from '../../source/api-access';
-import type { Source, SourcePage } from '../../source/source';
+import type { PageRequest, Source, SourcePage } from '../../source/source';
 import { filterEdge, type SeenRows } from '../init/infer-paging';
 import {
   type Check,
@@ -21,6 +21,7 @@ import {
   skipped,
   warning,
 } from './check';
+import { saidOfMore } from './more-rows';
 
 /** Each feed's first page, requested as a publisher requests it, or the error. */
 type FirstPages = ReadonlyMap<Feed, SourcePage | HighwaterError>;
@@ -124,11 +125,14 @@ async function firstPage(
   source: Source,
   signal: AbortSignal,
 ): Promise<SourcePage | HighwaterError> {
-  const request = { updatedSince: 0, pageOffset: firstNumber(feed), pageSize: feed.pageSize };
-  return await source.fetchPage(feed, request, signal).catch((error: unknown) => {
+  return await source.fetchPage(feed, firstRequest(feed), signal).catch((error: unknown) => {
     if (error instanceof HighwaterError) return error;
     throw error;
   });
+}
+
+function firstRequest(feed: Feed): PageRequest {
+  return { updatedSince: 0, pageOffset: firstNumber(feed), pageSize: feed.pageSize };
 }
 
 function mayBeginAtOne(page: SourcePage | HighwaterError): boolean {
@@ -241,6 +245,12 @@ async function* findings(feed: Feed, first: SourcePage, source: Source, signal: 
   const probe = await ask(0, 0);
   if (isCounted) yield* pagingFindings(feed, [probe, await ask(0, 1), await ask(0, 2)], size);
   else yield* nextPageFindings(feed, first, source, signal);
+  const more = first.next === null ? await saidOfMore(feed, firstRequest(feed), source, signal) : null;
+  if (more !== null) {
+    const remedy =
+      'Set paging of the feed in highwater.yaml so that it reaches them (docs/adding-a-feed.md): without it they are missing.';
+    yield warning(subject, `no page follows the first one, but ${more}`, remedy);
+  }
   yield* filterFindings(feed, probe, ask);
   if (feed.parameters.updatedSince === null) {
     const remedy = 'If the API has such a filter, name it (parameters.updatedSince); else poll less often.';

@@ -20,14 +20,15 @@ const pageOf = (all: Rows, page: number): Rows => (page < 0 ? [] : all.slice(pag
 const since = (least: number) => rows.filter(({ updated }) => updated >= least);
 
 /** The lines that doctor prints for a feed of this server. */
-async function examined(answer: Answer, own: object = {}) {
+async function examined(answer: Answer, own: object = {}, beside: object = {}, headers: object = {}) {
   const server = await startHttpServer((request, response) => {
     const query = new URL(request.url!, 'http://host').searchParams;
     const found = answer({ since: Number(query.get('since')), page: Number(query.get('page')) });
     sendJson(
       response,
-      found === null ? { detail: 'Invalid page.' } : { tasks: found },
+      found === null ? { detail: 'Invalid page.' } : { ...beside, tasks: found },
       found === null ? 422 : 200,
+      headers,
     );
   });
   try {
@@ -110,6 +111,53 @@ it('an API that answers only some days is asked for the latest of them', async (
   expect(await examined(answer, { window: '30d' })).toMatchObject({
     state: 'ok',
     found: expect.stringContaining('updated filter honoured') as string,
+  });
+});
+
+describe('a feed whose paging ends at the first page', () => {
+  const whole: Answer = (query) => pageOf(since(query.since), 0);
+  const none = { paging: { style: 'none' } };
+  const cursor = { paging: { style: 'cursor', parameter: 'after', from: 'meta.next' } };
+  const link = { paging: { style: 'link', from: 'next' } };
+
+  it.each<[object, object, object, string]>([
+    [
+      none,
+      { '@odata.nextLink': '/tasks?x=2' },
+      {},
+      'says that there are more rows: @odata.nextLink holds an address',
+    ],
+    [none, { done: false, totalSize: 130 }, {}, 'says that there are more rows: done: false, totalSize: 130'],
+    [
+      none,
+      {},
+      { link: '</tasks?page=2>; rel="next"' },
+      'says that there are more rows: the header Link names a next page',
+    ],
+    [none, { count: 130 }, {}, 'may say that there are more rows: count: 130'],
+    [cursor, { meta: { next: null, total: 130 } }, {}, 'says that there are more rows: meta.total: 130'],
+    [
+      link,
+      { links: { next: '/tasks?x=2' } },
+      {},
+      'says that there are more rows: links.next holds an address',
+    ],
+  ])('%j, beside %j %j', async (own, beside, headers, said) => {
+    const parameters = { updatedSince: 'since', pageSize: 'size' };
+    expect(await examined(whole, { ...own, parameters }, beside, headers)).toMatchObject({
+      state: 'warning',
+      found: `no page follows the first one, but the answer ${said}`,
+      do: expect.stringContaining('Set paging of the feed') as string,
+    });
+  });
+
+  it.each<[object, object]>([
+    [none, { total: 50, has_more: false }],
+    [cursor, { meta: { next: null }, count: 130 }],
+    [link, { next: null }],
+  ])('%j, beside %j: is well', async (own, beside) => {
+    const parameters = { updatedSince: 'since', pageSize: 'size' };
+    expect(await examined(whole, { ...own, parameters }, beside)).toMatchObject({ state: 'ok' });
   });
 });
 
