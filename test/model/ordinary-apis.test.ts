@@ -68,8 +68,8 @@ const shapes: fc.Arbitrary<VendorShape> = fc
     return { ...shape, depth, hides: announces && shape.hides };
   })
   .map((shape) =>
-    // A filter that is later than its range never shows a row, nor does one that has no time of it.
-    shape.filter && shape.dated && shape.since !== 'hours' && shape.since !== 'edited'
+    // A filter that is later than its range never shows a row, nor does one by a time of which the range is not.
+    shape.filter && shape.dated && !['hours', 'edited', 'created'].includes(shape.since)
       ? shape
       : { ...shape, range: Number.POSITIVE_INFINITY },
   );
@@ -129,7 +129,7 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps }: W
       return vendor.fetchPage(feed, request, signal);
     },
   };
-  const beginAt = Number.isFinite(shape.range) ? second() - 10_000 : undefined;
+  const beginAt = Number.isFinite(shape.range) ? second() - 10_000 - delay * 3_600 : undefined;
   const feed = styledFeed(shape, { pageSize, pollIntervalMs: 10, deleteShare: 1, beginAt });
   const publisher = await testPublisher(feed, source);
   const known = () => new Set(idsIn(publisher.owned().deps.state));

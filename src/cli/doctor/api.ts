@@ -364,7 +364,7 @@ async function* filterFindings(feed: Feed, page: PageFacts, ask: Ask): Checks {
       return yield warning(
         subject,
         `the parameter ${name} leaves out rows of the very second that is asked for`,
-        'Nothing is lost by it: polls learn how much earlier they have to ask.',
+        `Polls learn how much earlier they have to ask. If ${name} goes by the time of creation, updates wait for a reconcile: set parameters.updatedSince to a filter by ${feed.updatedField}, or to null.`,
       );
     case 'hidden':
       return yield warning(

@@ -193,10 +193,18 @@ export async function filterEdge(
   const sought = first.ids.filter((_, i) => first.times[i] === time);
   for (const earlier of [0, 1, 60, 3_600, 86_400]) {
     const { ids, times } = await ask(Math.max(0, time - earlier));
-    if (ids.some((id) => sought.includes(id))) return earlier === 0 ? 'shown' : 'later';
     // A row that is not on a full page may be on the next one, unless the page goes beyond its time.
     const isOrdered = times.every((one, i) => i === 0 || one >= times[i - 1]!);
-    const isBeyond = ids.length < first.ids.length || (isOrdered && times.at(-1)! > time);
+    const isShort = ids.length < first.ids.length;
+    const isBeyond = isShort || (isOrdered && times.at(-1)! > time);
+    if (ids.some((id) => sought.includes(id))) {
+      if (earlier === 0) return 'shown';
+      // A filter by the times of the rows never leaves out one that is later than another one that it shows.
+      const least = Math.min(...times);
+      const isLeftOut = (id: unknown, at: number) => at > least && at < time && !ids.includes(id);
+      const leavesOut = first.ids.some((id, i) => isLeftOut(id, first.times[i]!));
+      return leavesOut && (isShort || isOrdered) ? 'hidden' : 'later';
+    }
     if (ids.length === 0 || !isBeyond) return earlier === 0 ? 'unknown' : 'later';
   }
   return 'hidden';

@@ -4,6 +4,7 @@ import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import type { FeedSession } from '../../log/commit-log';
 import type { PendingState } from '../../state/pending-state';
+import type { SourceOffset } from '../../state/source-offset';
 import type {
   Change,
   ChangeEvents,
@@ -145,7 +146,7 @@ export class PageChanges {
     pending.moveOffset({ seq: this.seq + events.length });
     const { maxRecordBytes } = session;
     const letters = decoded === null ? [] : newDeadLetters(decoded, tooLarge, unfit, maxRecordBytes, pending);
-    return { events, changes: publishedChanges(feed, events, pending.offset.high_water_mark), letters };
+    return { events, changes: publishedChanges(feed, events, pending.offset), letters };
   }
 
   private changeOf(record: VendorRecord, isConfirmed: boolean): Change | null {
@@ -332,17 +333,18 @@ function symbolOf(record: VendorRecord, { symbolField }: Feed): string | null {
   return symbol === undefined ? (valueAt(record.values, symbolField) as string | null) : symbol;
 }
 
-/** @param highWaterMark up to which polls have read */
 export function publishedChanges(
   feed: Feed,
   events: readonly ChangeEvents[],
-  highWaterMark: number,
+  { high_water_mark, last_complete_scan_ms }: Pick<SourceOffset, 'high_water_mark' | 'last_complete_scan_ms'>,
 ): PublishedChanges {
   const ops: Record<Op, number> = { c: 0, u: 0, d: 0, r: 0 };
   const transitions = feed.transitions.map(() => 0);
   const polledUpdated: number[] = [];
   const ordinary = { c: 0, u: 0 };
-  const nextPollFrom = feed.parameters.updatedSince === null ? 0 : highWaterMark - feed.overlapSeconds;
+  const nextPollFrom = feed.parameters.updatedSince === null ? 0 : high_water_mark - feed.overlapSeconds;
+  // A filter by another time shows rows that are later than the mark to no poll.
+  const seenBefore = Math.max(high_water_mark, (last_complete_scan_ms ?? 0) / 1_000) - feed.overlapSeconds;
   const missed: MissedRow[] = [];
   const extras: RecordValues['extra'][] = [];
   for (const { change, tail, transitions: moved } of events) {
@@ -352,8 +354,8 @@ export function publishedChanges(
     if (tail.source.origin === 'reconcile') {
       const { beforeRecord, afterRecord: now } = change;
       if (isOrdinary(change, feed, nextPollFrom)) ordinary[change.op]++;
-      else if (now !== null && now.updated !== beforeRecord?.updated && missed.length < MOST_MISSED)
-        missed.push({ id: now.id, updated: now.updated });
+      const isMissed = now !== null && now.updated !== beforeRecord?.updated && now.updated < seenBefore;
+      if (isMissed && missed.length < MOST_MISSED) missed.push({ id: now.id, updated: now.updated });
     }
     if (change.afterRecord !== null && hasMembers(change.afterRecord.values.extra))
       extras.push(change.afterRecord.values.extra);

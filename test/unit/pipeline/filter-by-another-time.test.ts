@@ -87,6 +87,23 @@ it('is not used any more once a reconcile finds a row that polls have missed', a
   expectAll();
 });
 
+it('is not used any more once a reconcile finds a row that is later than all that polls have seen', async () => {
+  await start(30, [0], 600);
+  await publisher.poll();
+  second += 600;
+  await publisher.poll();
+  write('r003', second - 60);
+  second += 600;
+  await publisher.poll();
+  expect(published('r003')).not.toBe(second - 660);
+  await reconciled(publisher, feed);
+  second += 60;
+  write('r004', second - 20);
+  await publisher.poll();
+  expectAll();
+  expect(warnings()).toEqual([expect.stringContaining('It is not used any more')]);
+});
+
 it('is used on if a reconcile finds a row that became visible late', async () => {
   await start(30, [0], 600);
   await publisher.poll();

@@ -7,6 +7,8 @@ const feed = testFeed('insights');
 const call = (id: string, updated: number, rating: string, more: object = {}) =>
   insight({ id, updated, rating, date: `2026-01-0${updated}`, ...more });
 
+const begin = { high_water_mark: 0, last_complete_scan_ms: null };
+
 it('says how many of each kind there are, and since when a poll could have seen them', async () => {
   const insights = await testPipeline(feed);
   insights.page([call('a', 1, 'Buy')], { snapshot: true });
@@ -16,7 +18,7 @@ it('says how many of each kind there are, and since when a poll could have seen 
     call('d', 4, 'Sell'),
     call('a', 5, 'Sell'),
   ]);
-  expect(publishedChanges(feed, events, 0)).toEqual({
+  expect(publishedChanges(feed, events, begin)).toEqual({
     count: 4,
     ops: { c: 3, u: 1, d: 0, r: 0 },
     extras: [],
@@ -30,7 +32,7 @@ it('says how many of each kind there are, and since when a poll could have seen 
 it('counts no answer of a snapshot among those of polls', async () => {
   const insights = await testPipeline(feed);
   const events = insights.page([call('a', 1, 'Buy')], { snapshot: true });
-  expect(publishedChanges(feed, events, 0)).toEqual({
+  expect(publishedChanges(feed, events, begin)).toEqual({
     count: 1,
     ops: { c: 0, u: 0, d: 0, r: 1 },
     transitions: [0],
@@ -49,5 +51,5 @@ it('keeps of the records what the schema does not say, and nothing of those that
     call('b', 3, 'Buy', { cusip: 8 }),
     call('b', 4, 'Hold'),
   ]);
-  expect(publishedChanges(feed, events, 0).extras).toEqual([{ cusip: '7' }, { cusip: '8' }]);
+  expect(publishedChanges(feed, events, begin).extras).toEqual([{ cusip: '7' }, { cusip: '8' }]);
 });

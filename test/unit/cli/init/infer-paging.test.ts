@@ -127,6 +127,21 @@ describe('a filter', () => {
     },
   );
 
+  it('by the time of creation hides rows, though it shows the row that is looked for when it is asked earlier', async () => {
+    // The fourth row was created long before.
+    const [updated, created] = [
+      [0, 10, 19.2, 19.7, 20, 24],
+      [0, 9, 19.1, 0, 19.5, 23],
+    ];
+    const seen = (some: readonly number[]) => ({
+      ids: some,
+      times: some.map((i) => begin + updated[i]! * 3_600),
+    });
+    const all = updated.map((_, i) => i);
+    const ask = async (since: number) => seen(all.filter((i) => begin + created[i]! * 3_600 >= since));
+    expect(await filterEdge(seen(all), ask)).toBe('hidden');
+  });
+
   it('that shows nothing proves nothing', async () => {
     expect(await edge(() => Infinity)).toBe('unknown');
     expect(await edge((since) => since, 'oldest', 1)).toBe('unknown');
