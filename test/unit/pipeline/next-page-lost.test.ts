@@ -3,6 +3,7 @@ import { reconciled } from '../../support/operations';
 import { ipo } from '../../support/records';
 import {
   plainShape,
+  refuseCursor,
   type StyledVendor,
   styledFeed,
   styledVendor,
@@ -114,6 +115,15 @@ it('a first snapshot does not end at an answer that says that more rows follow, 
   shape.isNextLost = false;
   await publisher.poll();
   expect([offset().snapshot, offset().record_count]).toEqual(['complete', 104]);
+});
+
+it('is read, too, if it knows only a few page sizes', async () => {
+  await start({}, 50);
+  vendor.beforeAnswer = () => {
+    if (![100, 50, 25].includes(vendor.asked.at(-1)!.pageSize)) refuseCursor('SOURCE_REQUEST_REFUSED');
+  };
+  await publisher.poll();
+  expect([offset().snapshot, offset().record_count, warnings()]).toEqual(['complete', 50, '']);
 });
 
 it('a feed of one page is asked once more only while it shows fewer records than are known', async () => {

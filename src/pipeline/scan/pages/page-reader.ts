@@ -17,7 +17,7 @@ import {
   showOrder,
   withPageSize,
 } from './paging';
-import { hasRows, isCode, orRefusal, REFUSALS, throwAnswer, UNANSWERED } from './refusals';
+import { hasRows, isCode, orRefusal, REFUSALS, throwAnswer, UNANSWERED, unlessRefused } from './refusals';
 
 const LEARNING_TRIES = 3;
 /** A smaller cap may be a row that came between two requests: it holds for one scan only. */
@@ -266,7 +266,7 @@ export class PageReader {
     if (next !== null || goesOn || !isFull || isAll || length === this.trueEnd) return;
     const canAsk = feed.parameters.pageSize !== null && length > 1;
     const fewer = { ...range, pageOffset: 0, pageSize: length - 1 };
-    const smaller = canAsk ? await this.fetchOrShrink(fewer) : null;
+    const smaller = canAsk ? await unlessRefused(this.fetchOrShrink(fewer)) : null;
     if (mayHideNext(page, smaller, known.rowsBeforeNext > 0)) announced.hidden ??= lost;
     else this.trueEnd = length;
   }

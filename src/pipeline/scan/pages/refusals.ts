@@ -29,3 +29,11 @@ export function orRefusal(error: unknown, refusals: readonly ErrorCode[]): Highw
   if (!isCode(error, refusals)) throw error;
   return error as HighwaterError;
 }
+
+/** Null if the API refuses what is asked for, such as a page size: some know only a few. */
+export async function unlessRefused<T>(answer: Promise<T>): Promise<T | null> {
+  return answer.catch((error) => {
+    orRefusal(error, REFUSALS);
+    return null;
+  });
+}
