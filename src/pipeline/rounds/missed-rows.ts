@@ -31,15 +31,13 @@ export async function testFilter(
 }
 
 async function isLeftOut(deps: PollDeps, { id, updated }: MissedRow, signal: AbortSignal): Promise<boolean> {
-  const range = {
-    from: Math.max(0, updated - deps.feed.overlapSeconds),
-    through: Number.POSITIVE_INFINITY,
-  };
+  const range = { from: Math.max(0, updated - deps.feed.overlapSeconds), through: updated };
   const look = (withoutFilter: boolean) =>
     lookAt(deps, { ...range, withoutFilter }, (one) => one === id, signal);
   for (let i = 0; i < LOOKS; i++) {
     const { rows, isPresent } = await look(false);
     if (rows.has(id) || !isPresent) return false;
   }
-  return (await look(true)).rows.has(id);
+  // It has not moved meanwhile.
+  return (await look(true)).rows.get(id) === updated;
 }
