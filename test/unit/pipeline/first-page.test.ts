@@ -151,3 +151,25 @@ describe('behind a first page', () => {
       ).toBe('page-size-changed');
   });
 });
+
+describe('page 1, with which pages began, is refused', () => {
+  const readFirst = async (least: number) => {
+    const source = pagedSource(({ pageOffset }) => {
+      if (pageOffset !== least) throw new HighwaterError('SOURCE_NOT_FOUND', 'no such page');
+      return [{ id: 'a', updated: 1000 }];
+    });
+    const learned = { ...unknownPaging(30), begin: 1, longestPage: 30 };
+    const reader = new PageReader(testFeed('ipos'), source, learned, new AbortController().signal);
+    const { rows } = await reader.readFirst(500);
+    return { rows: rows.length, begin: reader.paging().begin };
+  };
+
+  it('since pages come to begin at 0: page 0 is read', async () => {
+    expect(await readFirst(0)).toEqual({ rows: 1, begin: 0 });
+    expect(await readFirst(1)).toEqual({ rows: 1, begin: 1 });
+  });
+
+  it('and so is page 0: the feed has failed', async () => {
+    await expect(readFirst(2)).rejects.toMatchObject({ code: 'SOURCE_NOT_FOUND' });
+  });
+});

@@ -265,8 +265,7 @@ export class PageReader {
     const goesOn = known.ordered && !isWhole && facts.least !== facts.last;
     if (next !== null || goesOn || !isFull || isAll || length === this.trueEnd) return;
     const canAsk = feed.parameters.pageSize !== null && length > 1;
-    const fewer = { ...range, pageOffset: 0, pageSize: length - 1 };
-    const smaller = canAsk ? await unlessRefused(this.fetchOrShrink(fewer)) : null;
+    const smaller = canAsk ? await unlessRefused(this.fetchNumbered(from, 0, length - 1)) : null;
     if (mayHideNext(page, smaller, known.rowsBeforeNext > 0)) announced.hidden ??= lost;
     else this.trueEnd = length;
   }
@@ -290,9 +289,9 @@ export class PageReader {
   async testBegin(): Promise<boolean> {
     if (this.known.begin === 0 || firstNumber(this.feed) !== undefined) return false;
     const zero = await this.fetchNumbered(0, 0).catch((error) => orRefusal(error, UNANSWERED));
-    if (zero === null || zero instanceof HighwaterError || !hasRows(zero)) return false;
-    const one = await this.fetchNumbered(0, 1);
-    if (one === null || haveSameKeys(zero.facts, one.facts)) return false;
+    if (zero === null || !hasRows(zero)) return false;
+    const one = await this.fetchNumbered(0, 1).catch((error) => orRefusal(error, REFUSALS));
+    if (one === null || (hasRows(one) && haveSameKeys(zero.facts, one.facts))) return false;
     this.known = { ...this.known, begin: 0 };
     return true;
   }
@@ -302,10 +301,13 @@ export class PageReader {
     const ask = (begin: number) => this.fetchNumbered(from, begin);
     const refusals = from === 0 ? UNANSWERED : REFUSALS;
     const { begin, longestPage, unit } = this.known;
-    const isDeclared = firstNumber(this.feed) !== undefined;
-    const mayLearn =
-      this.isLearned && !isDeclared && this.isNew && begin === 0 && unit === null && !longestPage;
-    if (!mayLearn) return this.noted(from, 0, await ask(begin));
+    const isUnknown = firstNumber(this.feed) === undefined && begin === 0 && unit === null && !longestPage;
+    if (!this.isLearned || !this.isNew || !isUnknown) {
+      const first = await ask(begin).catch((error) => orRefusal(error, refusals));
+      if (!(first instanceof HighwaterError)) return this.noted(from, 0, first);
+      if (!(await this.testBegin())) throw first;
+      return this.noted(from, 0, await ask(this.known.begin));
+    }
     const zero = await ask(0).catch((error) => orRefusal(error, refusals));
     if (zero === null || hasRows(zero)) return this.noted(from, 0, zero);
     const one = await ask(1).catch((error) => orRefusal(error, refusals));
@@ -356,8 +358,7 @@ export class PageReader {
     return page;
   }
 
-  private fetchNumbered(from: number, offset: number): Promise<FetchedPage | null> {
-    const { pageSize } = this.known;
+  private fetchNumbered(from: number, offset: number, pageSize = this.known.pageSize) {
     return this.fetchOrShrink({ ...this.range(from), pageOffset: offset, pageSize });
   }
 
