@@ -54,10 +54,8 @@ export async function lookAt(
 ): Promise<Sight> {
   const paging = learnedPaging(state.offset, feed);
   const begin = { highWaterMark: Math.floor(from), overlapSeconds: 0 };
-  const start = {
-    ...{ ...begin, snapshot: false, wide: true, paging, otherBorders: true, withoutFilter },
-    shownRecords: shownRecords(state.offset),
-  };
+  const known = { paging, shownRecords: shownRecords(state.offset) };
+  const start = { ...begin, ...known, snapshot: false, wide: true, otherBorders: true, withoutFilter };
   const keys = rowKeys(feed);
   const rows = new Map<string, number | null>();
   let leastKnown = Number.POSITIVE_INFINITY;

@@ -38,10 +38,6 @@ export interface ChangeDeps {
   readonly onTouch?: (() => void) | undefined;
 }
 
-/**
- * The facts about changes that are counted once they are committed. A page that waits for its commit keeps only these: its records would
- * survive many garbage collections for a few numbers.
- */
 /** A row that a reconcile has found at a time that polls had passed. */
 export interface MissedRow {
   readonly id: string;
@@ -52,6 +48,10 @@ export interface MissedRow {
 /** Each of them may be asked for once more. */
 export const MOST_MISSED = 5;
 
+/**
+ * The facts about changes that are counted once they are committed. A page that waits for its commit keeps only these: its records would
+ * survive many garbage collections for a few numbers.
+ */
 export interface PublishedChanges {
   readonly count: number;
   readonly ops: Readonly<Record<Op, number>>;

@@ -193,7 +193,7 @@ async function leavesOutLater(reader: PageReader, anchor: number): Promise<boole
 
 /** Tests during a snapshot whether the lag that was learned is one. When it is learned, there may be too few rows to tell. */
 export class LagTest {
-  /** How often a page has not come further than the page before it: the filter shows again what a long lag lies in front. */
+  /** How many pages have only repeated rows from before the anchor, since the filter is asked for a long time earlier. */
   private slow = 0;
 
   constructor(

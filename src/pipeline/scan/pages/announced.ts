@@ -8,17 +8,6 @@ export type HiddenRows =
   | { readonly by: 'no next'; readonly rows: number }
   | { readonly by: 'total'; readonly total: number; readonly shown: number };
 
-/**
- * Whether a first page that names no next one may hide rows behind it, because the member that names it is lost (an API gave it another
- * name). A smaller page tells: it has rows behind it.
- * @param smaller the page with fewer rows; null: the API does not let one ask for it
- * @param hasNamed pages of its length have named a next one before
- */
-export function mayHideNext({ facts }: FetchedPage, smaller: FetchedPage | null, hasNamed: boolean): boolean {
-  if (smaller === null) return hasNamed;
-  return smaller.next === null && (hasNamed || smaller.facts.length < facts.length);
-}
-
 /** Watches whether the rows that the answers of a scan announce also come. */
 export class Announced {
   hidden: HiddenRows | null = null;

@@ -3,8 +3,9 @@ import type { Feed } from '../../../feeds/feed';
 import { type RowKeys, rowKeys } from '../../../feeds/row-keys';
 import type { PageRequest, Source } from '../../../source/source';
 import { type Paging, WHOLE_FEED } from '../../../types';
-import { Announced, type HiddenRows, mayHideNext } from './announced';
+import { Announced, type HiddenRows } from './announced';
 import { ContinuedPages } from './continued-pages';
+import { isEndDoubtful, isLikeNamed, isNextLost } from './named-next';
 import { type FetchedPage, fetchedPage, haveSameKeys, type PageFacts, pageBehind } from './page-facts';
 import {
   declaredPaging,
@@ -238,35 +239,29 @@ export class PageReader {
     return { ...page, isLast };
   }
 
-  /** Whether an answer that names its next page names none because there is none. A scan in order asks behind its last row instead. */
+  /** Whether a page that names no next one is the last. In order, the end of a full page is not believed: the scan asks behind its last row. */
   isEnd({ next, facts }: FetchedPage): boolean {
-    return next === null && !(this.known.ordered && this.isLikeNamed(facts.length));
+    return next === null && !(this.known.ordered && isLikeNamed(this.known, facts.length));
   }
 
-  /** As many rows as a page that has named a next one. */
-  private isLikeNamed(rows: number): boolean {
-    const { rowsBeforeNext, pageSize } = this.known;
-    return rowsBeforeNext > 0 && rows >= Math.min(rowsBeforeNext, pageSize);
-  }
-
+  /** Learns how long pages are that name a next one, and notices a page that does not name it any more. */
   private async testNext(from: number, n: number, page: FetchedPage): Promise<void> {
-    const { known, announced, feed, isNew } = this;
-    const { next, isLast, facts } = page;
-    const { length } = facts;
+    const { known: paging, announced, feed, isNew, fullLength, shownRecords } = this;
+    const { length } = page.facts;
     const lost = { by: 'no next', rows: length } as const;
-    if (next === null && isLast === false) announced.hidden ??= lost;
+    if (page.next === null && page.isLast === false) announced.hidden ??= lost;
     if (n > 0 || length === 0 || this.kind === 'single') return;
-    if (next !== null) this.known = { ...known, rowsBeforeNext: Math.max(known.rowsBeforeNext, length) };
-    const range = this.range(from);
-    const isWhole = feed.parameters.updatedSince === null || range.updatedSince <= (feed.beginAt ?? 0);
-    const isFull = known.rowsBeforeNext > 0 ? this.isLikeNamed(length) : isNew || length >= this.fullLength;
-    const isAll = isWhole && length >= this.shownRecords && !isNew;
-    // A scan in order goes on behind the last row, unless that is of the same second as the first one.
-    const goesOn = known.ordered && !isWhole && facts.least !== facts.last;
-    if (next !== null || goesOn || !isFull || isAll || length === this.trueEnd) return;
+    if (page.next !== null) {
+      this.known = { ...paging, rowsBeforeNext: Math.max(paging.rowsBeforeNext, length) };
+      return;
+    }
+    const isWhole =
+      feed.parameters.updatedSince === null || this.range(from).updatedSince <= (feed.beginAt ?? 0);
+    const first = { page, paging, isWhole, isNew, fullLength, shownRecords };
+    if (length === this.trueEnd || !isEndDoubtful(first)) return;
     const canAsk = feed.parameters.pageSize !== null && length > 1;
     const smaller = canAsk ? await unlessRefused(this.fetchNumbered(from, 0, length - 1)) : null;
-    if (mayHideNext(page, smaller, known.rowsBeforeNext > 0)) announced.hidden ??= lost;
+    if (isNextLost(first, smaller)) announced.hidden ??= lost;
     else this.trueEnd = length;
   }
 
