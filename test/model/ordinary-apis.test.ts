@@ -4,7 +4,6 @@ import type { Source } from '../../src/source/source';
 import { idsIn } from '../support/ids-in';
 import { modelMs, modelRuns } from '../support/model-runs';
 import { ended, reconciled } from '../support/operations';
-import { ipo } from '../support/records';
 import {
   anyShape,
   namedErrors,
@@ -114,9 +113,7 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps }: W
   const clock = { ms: NOW_MS };
   const vendor = styledVendor(shape, () => clock.ms);
   const second = () => Math.floor(clock.ms / 1000);
-  const write = (id: string, updated: number): void => {
-    vendor.rows.set(id, { ...ipo({ id, notes: `${updated}` }), id, updated });
-  };
+  const { write } = vendor;
   for (let i = 0; i < rows; i++)
     write(`r${String(i).padStart(3, '0')}`, second() - 9_000 + Math.floor(i / perSecond) * 20);
   for (const [i, { id, updated }] of [...vendor.rows.values()].entries())

@@ -3,6 +3,7 @@ import { HighwaterError } from '../../src/errors';
 import type { Feed } from '../../src/feeds/feed';
 import type { PageRequest, Source, SourcePage } from '../../src/source/source';
 import { testFeed } from './feeds';
+import { ipo } from './records';
 
 export interface VendorRow {
   readonly id: string;
@@ -139,6 +140,8 @@ export const anyShape = {
 /** A vendor in memory that pages in any of the styles. Its rows may be changed at any time. */
 export interface StyledVendor extends Source {
   readonly rows: Map<string, VendorRow>;
+  /** Writes an IPO whose notes tell its versions apart. @param updated Unix seconds */
+  write(id: string, updated: number): void;
   readonly asked: PageRequest[];
   /** Id → the second at which the row was created. Default: the second at which it was first asked for. */
   readonly created: Map<string, number>;
@@ -257,6 +260,7 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
 
   const vendor: StyledVendor = {
     rows: new Map(),
+    write: (id, updated) => void vendor.rows.set(id, { ...ipo({ id, notes: `${updated}` }), id, updated }),
     asked,
     created,
     beforeAnswer() {},

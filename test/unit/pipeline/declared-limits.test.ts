@@ -160,7 +160,7 @@ describe('rows that the API has and does not show', () => {
       return all.slice(from, from + pageSize);
     };
     const byPage = {
-      ...styledFeed({ ...plainShape, style: 'page', filter: false }),
+      ...styledFeed({ ...plainShape, style: 'page', filter: false }, { pageSize: 50 }),
       parameters: { ...parameters, page: 'page' },
     };
     const { known } = await start(rows, (all, one) => ({ rows: shown(all, one), total: 20 }), byPage);

@@ -1,5 +1,4 @@
 import { reconciled } from '../../support/operations';
-import { ipo } from '../../support/records';
 import {
   plainShape,
   type StyledVendor,
@@ -17,7 +16,15 @@ let vendor: StyledVendor;
 let publisher: TestPublisher;
 let second: number;
 
-const shape: VendorShape = { ...plainShape, style: 'page', since: 'created' };
+const shape: { -readonly [Member in keyof VendorShape]: VendorShape[Member] } = {
+  ...plainShape,
+  style: 'page',
+};
+
+beforeEach(() => {
+  shape.since = 'created';
+});
+
 const feed = styledFeed(shape, {
   pageSize: 10,
   pollIntervalMs: 10,
@@ -25,9 +32,7 @@ const feed = styledFeed(shape, {
   wideOverlapSeconds: 3_600,
 });
 
-function write(id: string, updated: number): void {
-  vendor.rows.set(id, { ...ipo({ id, notes: `${updated}` }), id, updated });
-}
+const write = (id: string, updated: number) => vendor.write(id, updated);
 
 /** @param delays hours from a row's creation to its update, in turn */
 async function start(rows: number, delays: readonly number[], between = 120): Promise<void> {
@@ -102,6 +107,34 @@ it('is not used any more once a reconcile finds a row that is later than all tha
   await publisher.poll();
   expectAll();
   expect(warnings()).toEqual([expect.stringContaining('It is not used any more')]);
+});
+
+it('is not used any more if an API comes to filter so after the snapshot', async () => {
+  shape.since = 'from';
+  await start(60, [1.2, 2.7, 2.1, 1.6, 2.9]);
+  await publisher.poll();
+  shape.since = 'created';
+  await publisher.poll({ wide: true });
+  second += 60;
+  for (const id of ['r003', 'r017', 'r040']) write(id, second - 20);
+  await publisher.poll();
+  expectAll();
+  expect(warnings().join()).toContain('It is not used any more');
+});
+
+it('is used on if a row that a reconcile has found late is gone before it is asked for', async () => {
+  shape.since = 'from';
+  await start(30, [0], 600);
+  await publisher.poll();
+  const late = NOW - 7 * HOUR - 50;
+  write('late', late);
+  vendor.beforeAnswer = () => {
+    if (vendor.asked.at(-1)!.updatedSince === late - feed.overlapSeconds) vendor.rows.delete('late');
+  };
+  await reconciled(publisher, feed);
+  expect(vendor.rows.has('late')).toBe(false);
+  expect(warnings()).toStrictEqual([]);
+  expect(publisher.owned().deps.state.offset.filter_lag).toBe(0);
 });
 
 it('is used on if a reconcile finds a row that became visible late', async () => {

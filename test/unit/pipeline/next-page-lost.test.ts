@@ -1,6 +1,5 @@
 import type { Source } from '../../../src/source/source';
 import { reconciled } from '../../support/operations';
-import { ipo } from '../../support/records';
 import {
   plainShape,
   refuseCursor,
@@ -33,9 +32,7 @@ async function start(traits: Partial<VendorShape>, rows = 104): Promise<void> {
   publisher = await testPublisher(styledFeed(shape, { pageSize: 100, pollIntervalMs: 10 }), source);
 }
 
-function write(id: string, updated: number): void {
-  vendor.rows.set(id, { ...ipo({ id, notes: `${updated}` }), id, updated });
-}
+const write = (id: string, updated: number) => vendor.write(id, updated);
 
 const reconcile = () => reconciled(publisher, styledFeed(shape, { pageSize: 100, pollIntervalMs: 10 }));
 const offset = () => publisher.owned().deps.state.offset;
@@ -94,8 +91,19 @@ it('a poll in order goes on behind the last row of a full page that names no nex
   await publisher.poll();
   shape.isNextLost = true;
   for (const [i, id] of [...vendor.rows.keys()].slice(0, 102).entries()) write(id, NOW - 300 + i);
-  await publisher.poll({ wide: true });
-  await publisher.poll({ wide: true });
+  await publisher.poll();
+  expect((await ops()).filter((op) => op === 'u')).toHaveLength(102);
+});
+
+it('a poll in order does not move on from a full page of one second that names no next one', async () => {
+  await start({ order: 'updated', filter: true, sized: false });
+  await publisher.poll();
+  shape.isNextLost = true;
+  for (const id of [...vendor.rows.keys()].slice(0, 102)) write(id, NOW - 300);
+  await publisher.poll();
+  expect(warnings()).toContain('names no next page');
+  shape.isNextLost = false;
+  await publisher.poll();
   expect((await ops()).filter((op) => op === 'u')).toHaveLength(102);
 });
 

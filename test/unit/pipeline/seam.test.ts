@@ -1,6 +1,5 @@
 import type { PageRequest } from '../../../src/source/source';
 import { reconciled } from '../../support/operations';
-import { ipo } from '../../support/records';
 import {
   plainShape,
   styledFeed,
@@ -26,8 +25,7 @@ async function start(
   const clock = { ms: NOW_MS };
   const whole = Object.assign(shape, { ...plainShape, ...shape });
   const vendor = styledVendor(whole, () => clock.ms);
-  const write = (id: string, updated: number) =>
-    vendor.rows.set(id, { ...ipo({ id, notes: `${updated}` }), id, updated });
+  const { write } = vendor;
   seconds.forEach((second, i) => {
     write(String.fromCodePoint(97 + (i % 26)) + i, NOW - 9_000 + second);
   });

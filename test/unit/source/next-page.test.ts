@@ -34,6 +34,16 @@ it.each([
   },
 );
 
+it.each([null, undefined, ''])(
+  'more rows follow, and the cursor is %p: the page is not the last',
+  async (cursorText) => {
+    const body = { ipos: [], meta: { next: cursorText, more: true } };
+    const api = await server((_, response) => sendJson(response, body));
+    const read = await source(api.url).fetchPage(pagedBy({ ...cursor, hasMore: 'meta.more' }), page, never);
+    expect(read).toMatchObject({ next: null, isLast: false });
+  },
+);
+
 describe('a cursor from the last row', () => {
   const paging: PagingStyle = { style: 'cursor', parameter: 'after', lastRow: 'key.no', hasMore: 'more' };
   const ipos = [{ key: { no: 1 } }, { key: { no: 2 } }];
