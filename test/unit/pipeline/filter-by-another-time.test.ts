@@ -112,6 +112,7 @@ it('is not used any more once a reconcile finds a row that is later than all tha
 it('is not used any more if an API comes to filter so after the snapshot', async () => {
   shape.since = 'from';
   await start(60, [1.2, 2.7, 2.1, 1.6, 2.9]);
+  await publisher.restart({ feed: { ...feed, pageSize: 100 } });
   await publisher.poll();
   shape.since = 'created';
   await publisher.poll({ wide: true });
