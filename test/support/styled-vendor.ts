@@ -288,11 +288,13 @@ export function refuseCursor(
 
 /** Errors by which a scan may end in front of such a vendor, instead of reading all its rows. */
 export function namedErrors(shape: VendorShape): readonly string[] {
-  const { style, sized, isCut, endsOnItself, overlaps, pastEnd, ties, hides } = shape;
+  const { style, sized, isCut, endsOnItself, overlaps, pastEnd, ties, hides, beside } = shape;
   if (style === 'none') return sized || isCut ? ['SCAN_BEYOND_REACH'] : [];
   // A last page whose rows were all on the page before looks like a place that is ignored.
   if (style === 'cursor' || style === 'link')
-    return endsOnItself && (overlaps || ties === 'by page') ? ['SCAN_CURSOR_REPEATED'] : [];
+    return endsOnItself && (overlaps || ties === 'by page' || beside !== 'nothing')
+      ? ['SCAN_CURSOR_REPEATED']
+      : [];
   // A refusal behind a full page may be a limit of paging.
   if (pastEnd === 'refused') return ['SOURCE_REQUEST_REFUSED'];
   // If each number shows the same page, the numbers may be ignored. So do positions in front of a few rows among hidden ones.

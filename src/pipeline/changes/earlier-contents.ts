@@ -28,6 +28,12 @@ export class EarlierContents {
     if (this.records.size > MOST_RECORDS) this.records.delete(this.records.keys().next().value!);
   }
 
+  /** Contents that the API shows beside the published ones. */
+  addBeside(id: string, image: Buffer, nowMs: number): void {
+    if (!this.has(id, image, nowMs)) this.add(id, image, nowMs);
+    this.keep(id, nowMs);
+  }
+
   /** The API shows contents of the record beside others. */
   keep(id: string, nowMs: number): void {
     const known = this.known(id, nowMs);

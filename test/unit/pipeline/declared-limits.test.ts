@@ -71,6 +71,31 @@ describe('an API that answers some days behind the time that is asked for', () =
     await publisher.poll();
     expect(known()).toBe(rows.length);
   });
+
+  it('is said if only rows are on the first page that are hidden, and there is no page 0', async () => {
+    const hidden = Array.from({ length: 60 }, (_, i) => row(`hidden${i}`, NOW - DAY));
+    const shown = (all: readonly VendorRow[], { pageOffset, pageSize }: PageRequest) =>
+      pageOffset === 0
+        ? []
+        : part(all, { pageOffset: (pageOffset - 1) * pageSize, pageSize } as PageRequest).filter(
+            ({ id }) => !id.startsWith('hidden'),
+          );
+    const overrides = {
+      ...styledFeed({ ...plainShape, style: 'page' }, { pageSize: 50 }),
+      ...{ windowSeconds: 10 * DAY, beginAt: NOW - 365 * DAY },
+    };
+    await start(
+      [...hidden, row('later', NOW - 5)],
+      (all, request) => {
+        const total = all.filter(({ updated }) => updated <= request.updatedSince + 10 * DAY);
+        return { rows: shown(total, request), ...(request.pageOffset > 0 && { total: total.length }) };
+      },
+      overrides,
+    );
+    await publisher.poll();
+    expect(publisher.owned().deps.state.offset).toMatchObject({ last_complete_scan_ms: null });
+    expect(publisher.logger.warnings.join()).toContain('nothing of it is deleted');
+  });
 });
 
 describe.each([

@@ -117,6 +117,21 @@ describe('two records with one id', () => {
     expect(await published()).toEqual(events);
   });
 
+  it('of one answer are not published again when they come to stand on two pages', async () => {
+    const shown = [...rows];
+    const { published } = await start(() => shown, 2, false);
+    const events = await published();
+    await publisher.restart();
+    await publisher.poll();
+    for (const before of [1, 2]) {
+      shown.unshift(row(`b${before}`, 'b'));
+      clock.ms += 3_600_000;
+      await publisher.poll();
+      await publisher.poll();
+    }
+    expect(await published()).toEqual([...events, 'c b1 b', 'c b2 b']);
+  });
+
   it('may go, and come back in another order', async () => {
     const others = Array.from({ length: 9 }, (_, i) => row(`b${i}`, 'b', NOW - 90 + i));
     const both = [row('a', 'one'), row('a', 'other')];

@@ -74,6 +74,31 @@ describe.each<Partial<VendorShape>>([
   });
 });
 
+it.each(['cursor', 'link'] as const)(
+  'no live record is deleted if an API that pages by %s shortens its pages as well',
+  async (style) => {
+    await start({ style });
+    await publisher.poll();
+    Object.assign(shape, { isNextLost: true, cap: 40 });
+    expect(await reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+    expect(warnings()).toContain('an answer of 40 rows names no next page');
+  },
+);
+
+it.each([1, 40])(
+  'a feed of which %i records are left counts as read, even if the size of a page is ignored',
+  async (left) => {
+    await start({});
+    await publisher.poll();
+    for (const id of [...vendor.rows.keys()].slice(left)) vendor.rows.delete(id);
+    await publisher.poll();
+    shape.sized = false;
+    await publisher.restart();
+    await publisher.poll();
+    expect(warnings()).not.toContain('names no next page');
+  },
+);
+
 it('changes behind a page that names no next one are published later, if rows come newest first', async () => {
   await start({ order: 'newest', filter: true, sized: false });
   await publisher.poll();

@@ -18,12 +18,14 @@ export interface FirstPage {
   readonly fullLength: number;
   /** As in `ScanStart`. */
   readonly shownRecords: number;
+  /** A page with fewer rows can be asked for. */
+  readonly canShrink: boolean;
 }
 
 /**
- * Whether rows may be hidden behind a first page, because the member that names the next page is lost: an API gave it another name. Only a
- * full page is in doubt, unless it shows all records that are known. A poll in order goes on behind its last row anyway, unless that is of
- * the same second as its first one.
+ * Whether rows may be hidden behind a first page, because the member that names the next page is lost: an API gave it another name. A full
+ * page is in doubt, unless it shows all records that are known. So is any page that shows fewer of them: the API may have shortened its
+ * pages as well. A poll in order goes on behind its last row anyway, unless that is of the same second as its first one.
  */
 export function isEndDoubtful({
   page: { facts },
@@ -32,12 +34,14 @@ export function isEndDoubtful({
   isNew,
   fullLength,
   shownRecords,
+  canShrink,
 }: FirstPage): boolean {
   const { length } = facts;
   const isFull = paging.rowsBeforeNext > 0 ? isLikeNamed(paging, length) : isNew || length >= fullLength;
   const isAll = isWhole && length >= shownRecords && !isNew;
+  const lacksSome = isWhole && length < shownRecords;
   const goesOn = paging.ordered && !isWhole && facts.least !== facts.last;
-  return isFull && !isAll && !goesOn;
+  return (isFull && !isAll && !goesOn) || (lacksSome && canShrink);
 }
 
 /**
@@ -45,7 +49,8 @@ export function isEndDoubtful({
  * @param smaller that page; null: the API does not let one ask for it
  */
 export function isNextLost({ page, paging }: FirstPage, smaller: FetchedPage | null): boolean {
-  const hasNamed = paging.rowsBeforeNext > 0;
-  if (smaller === null) return hasNamed;
-  return smaller.next === null && (hasNamed || smaller.facts.length < page.facts.length);
+  if (smaller !== null && smaller.next !== null) return false;
+  const { length } = page.facts;
+  const isSmaller = smaller !== null && smaller.facts.length < length;
+  return isSmaller || isLikeNamed(paging, length);
 }

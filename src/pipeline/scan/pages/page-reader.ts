@@ -257,10 +257,10 @@ export class PageReader {
     }
     const isWhole =
       feed.parameters.updatedSince === null || this.range(from).updatedSince <= (feed.beginAt ?? 0);
-    const first = { page, paging, isWhole, isNew, fullLength, shownRecords };
+    const canShrink = feed.parameters.pageSize !== null && length > 1;
+    const first = { page, paging, isWhole, isNew, fullLength, shownRecords, canShrink };
     if (length === this.trueEnd || !isEndDoubtful(first)) return;
-    const canAsk = feed.parameters.pageSize !== null && length > 1;
-    const smaller = canAsk ? await unlessRefused(this.fetchNumbered(from, 0, length - 1)) : null;
+    const smaller = canShrink ? await unlessRefused(this.fetchNumbered(from, 0, length - 1)) : null;
     if (isNextLost(first, smaller)) announced.hidden ??= lost;
     else this.trueEnd = length;
   }
@@ -311,8 +311,8 @@ export class PageReader {
       if (isRefused) throw zero;
       return this.noted(from, 0, zero);
     }
-    // If pages begin at 1, only page 1 announces rows behind it.
-    const announces = one.isLast === false || (one.total ?? 0) > 0;
+    // If pages begin at 1, only page 1 announces rows, and totals of all ranges tell what they count.
+    const announces = one.isLast === false || one.total !== null;
     if (!isRefused && one.facts.length === 0) return this.noted(from, 0, announces ? one : zero);
     // Page 0 may have failed only once, and without it, its rows would never be read.
     const again = await ask(0).catch((error) => orRefusal(error, refusals));
