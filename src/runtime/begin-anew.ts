@@ -77,9 +77,9 @@ function begunAnew(
   ownerEpoch: string,
   nowMs: number,
 ): SourceOffset {
-  const { feed, scope, asked_by, scope_since_ms, paused, poll_interval_ms } = stored;
+  const { feed, scope, asked_by, topic, scope_since_ms, paused, poll_interval_ms } = stored;
   const partition_counts = stored.partition_counts.map(() => 0);
-  const kept = { asked_by, scope_since_ms, paused, poll_interval_ms, partition_counts };
+  const kept = { asked_by, topic, scope_since_ms, paused, poll_interval_ms, partition_counts };
   const first = { ...firstSourceOffset(feed, incarnation, scope), ...kept };
   const begun = { ...first, owner: stored.owner, owner_epoch: ownerEpoch, commit: 1, ts_ms: nowMs };
   if (stored.begins_at === 0) return begun;

@@ -5,7 +5,7 @@ import { serverDateMs } from './retry';
 /** How old answers are: a cache between here and the API may give the same answer again. */
 export interface AnswerAges {
   /**
-   * Age of an answer that has just come, ms; 0 if nothing shows an age. `Age` says it. A cache without it repeats the `Date` of an
+   * Age of an answer that has just come, whole ms; 0 if nothing shows an age. `Age` says it. A cache without it repeats the `Date` of an
    * earlier answer from the same address. A `Date` that only goes back shows no cache, since servers' clocks differ.
    * @param nowMs own clock. Time has passed only if this clock and one that does not step agree on it.
    */
@@ -34,7 +34,7 @@ export function answerAges(steadyMs = () => performance.now()): AnswerAges {
     seen.set(address, dates);
     if (seen.size > MOST_ADDRESSES) seen.delete(seen.keys().next().value!);
     const first = dates.get(date);
-    if (first !== undefined) return Math.min(steady - first[0], nowMs - first[1]);
+    if (first !== undefined) return Math.round(Math.min(steady - first[0], nowMs - first[1]));
     dates.set(date, [steady, nowMs]);
     if (dates.size > MOST_ANSWERS) dates.delete(dates.keys().next().value!);
     return 0;
@@ -44,7 +44,7 @@ export function answerAges(steadyMs = () => performance.now()): AnswerAges {
     ageOf(address, headers, nowMs) {
       const date = serverDateMs(headers.date);
       const repeated = date === null ? 0 : repeatedFor(address, date, nowMs);
-      const age = Math.max(ageIn(headers.age), repeated < LEAST_AGE_MS ? 0 : repeated);
+      const age = Math.min(nowMs, Math.max(ageIn(headers.age), repeated < LEAST_AGE_MS ? 0 : repeated));
       hasCache ||= age > 0;
       return age;
     },

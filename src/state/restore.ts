@@ -60,10 +60,7 @@ const TELL_EVERY = 1_000;
 export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal): Promise<RestoredState> {
   const { session, topics, logger } = deps;
   const stored = await restoreOffset(feed, deps, signal);
-  const offset =
-    stored === null
-      ? null
-      : asAsked(inScope({ ...stored, id_field: keptIdField(stored, feed) }, feed, deps.scope), feed);
+  const offset = stored === null ? null : asConfigured(stored, feed, deps);
   const topicId = session.endOf(topics.current.name)?.topicId ?? null;
   const restoring: Restoring = { ...deps, feed, topicId, offset, signal };
   const files = imageFiles(deps.stateDir, topics.current.name, feed.name, logger);
@@ -194,9 +191,15 @@ async function restoreOffset(
  */
 export function newOffset(feed: Feed, scope: string, nowMs: number): SourceOffset {
   const first = firstSourceOffset(feed.name, newIncarnation(), scope);
-  const offset = { ...first, id_field: idPaths(feed), asked_by: requestFingerprint(feed) };
+  const asked = { asked_by: requestFingerprint(feed), topic: feed.topic };
+  const offset = { ...first, ...asked, id_field: idPaths(feed) };
   if (feed.snapshotMode === 'initial') return offset;
   return { ...offset, snapshot: 'complete', begins_at: Math.floor(nowMs / 1000) };
+}
+
+function asConfigured(stored: SourceOffset, feed: Feed, { scope, logger }: RestoreDeps): SourceOffset {
+  const offset = inScope({ ...stored, id_field: keptIdField(stored, feed) }, feed, scope);
+  return inTopic(asAsked(offset, feed), feed, logger);
 }
 
 function inScope(offset: SourceOffset, feed: Feed, scope: string): SourceOffset {
@@ -218,6 +221,17 @@ function asAsked(offset: SourceOffset, feed: Feed): SourceOffset {
   const asked_by = requestFingerprint(feed);
   if (offset.asked_by === asked_by) return offset;
   return { ...offset, ...(offset.asked_by !== '' && nothingLearned), asked_by };
+}
+
+/** Readers of another topic have had no record yet, so every record is published once more. */
+function inTopic(offset: SourceOffset, { name, topic, snapshotMode }: Feed, logger: Logger): SourceOffset {
+  if (offset.topic === topic || offset.topic === '' || snapshotMode === 'never') return { ...offset, topic };
+  logger.info(
+    `Feed ${name}: its changes go to topic ${topic} from now on, and every record is published there. They went to topic ${offset.topic}.`,
+    { feed: name },
+  );
+  const again = { snapshot: 'pending', snapshot_completed_ms: null, high_water_mark: 0 } as const;
+  return { ...offset, ...again, snapshot_seq: offset.seq, topic };
 }
 
 function otherImages(topic: string, counts: readonly number[], offset: SourceOffset): HighwaterError {

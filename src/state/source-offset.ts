@@ -15,6 +15,7 @@ export interface SourceOffset {
   readonly partition_counts: readonly number[];
   readonly scope: string;
   readonly asked_by: string;
+  readonly topic: string;
   readonly id_field: readonly string[];
   readonly scope_seq: number;
   readonly scope_since_ms: number;
@@ -96,6 +97,7 @@ export function firstSourceOffset(feed: string, incarnation: string, scope: stri
     partition_counts: [],
     scope,
     asked_by: '',
+    topic: '',
     id_field: [],
     scope_seq: 0,
     scope_since_ms: 0,

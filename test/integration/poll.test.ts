@@ -2,6 +2,7 @@ import type { FeedName } from '../../src/simulator/endpoints';
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator';
 import type { Source } from '../../src/source/source';
 import { testFeed } from '../support/feeds';
+import { reconciled } from '../support/operations';
 import { vendorSamples } from '../support/records';
 import { type TestPublisher, testPublisher } from '../support/test-publisher';
 import { world } from '../support/world';
@@ -232,6 +233,26 @@ describe('a poll', () => {
     const all = await ops('ipos');
     expect([...all.slice(31)].sort().join('')).toBe(`${'r'.repeat(29)}u`);
   });
+
+  it.each(['initial', 'never'] as const)(
+    'shows every record to the readers of another topic, unless the feed never has snapshots (snapshotMode: %s)',
+    async (snapshotMode) => {
+      await start('ipos', { records: { ipos: 30 } });
+      await publisher.poll();
+      const keys = [...api.truth('ipos').keys()];
+      write(keys[0]!, { notes: 'while it was not polled' });
+      api.stores.ipos.remove(keys[1]!);
+      const feed = testFeed('ipos', { topic: 'ipos-v2', snapshotMode });
+      for (let i = 0; i < 2; i++) {
+        await publisher.restart({ feed });
+        await publisher.poll({ wide: true });
+      }
+      expect(await ops('ipos')).toBe('r'.repeat(30));
+      const all = [...(await ops('ipos-v2'))].sort().join('');
+      expect(all).toBe(snapshotMode === 'never' ? 'u' : `${'r'.repeat(28)}u`);
+      expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 1 });
+    },
+  );
 
   it('commits idle polls only now and then', async () => {
     await start('ipos', { records: { ipos: 30 } });

@@ -188,6 +188,8 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps }: W
     }
     if (failed !== null) return expect(namedErrors(shape)).toContain((failed as HighwaterError).code);
     await expectRead(publisher, vendor.rows, shape, pageSize);
+    // If ties change places, a look may miss one of two rows with one id, like a record that changes and changes back.
+    if (shape.beside === 'namesakes' && shape.ties === 'by page') return;
     const { seq } = publisher.owned().deps.state.offset;
     for (const kind of ['poll', 'wide poll', 'reconcile'] as const) {
       await step({ kind }).catch((error) => expect(namedErrors(shape)).toContain(error.code));

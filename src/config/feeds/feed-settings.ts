@@ -160,7 +160,7 @@ export const feedSettings = z
           'Avro namespace of the change events, and the beginning of their `ce_type`. Default: `marketdata.` and the name of the feed. To be chosen before the first run.',
         ),
       topic: topicName().describe(
-        'Topic of the change events, without prefix. Default: the name of the feed.',
+        'Topic of the change events, without prefix. Default: the name of the feed. If it changes, every record is published to the new topic.',
       ),
       parameters: z
         .strictObject(parameterNames, { error: `names for ${parameterRoles.join(', ')}` })

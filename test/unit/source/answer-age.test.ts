@@ -21,7 +21,7 @@ describe('the age of an answer', () => {
     [{ age: '7', date: 'Sun, 01 Mar 2026 12:00:00 GMT' }, 7_000],
   ])('of the headers %j is %d ms', (headers, expected) => {
     const ages = make();
-    expect(ages.ageOf('a', headers, nowMs)).toBe(expected);
+    expect(ages.ageOf('a', headers, 1_000_000)).toBe(expected);
     expect(ages.hasCache).toBe(expected > 0);
   });
 
@@ -36,6 +36,15 @@ describe('the age of an answer', () => {
     nowMs = 90_000;
     // Two caches that take turns.
     expect([ask('a', 0), ask('a', 60)]).toEqual([90_000, 30_000]);
+  });
+
+  it('has whole milliseconds, and no answer is older than 1970', () => {
+    const now = 1_700_000_060_000;
+    const ages = answerAges(() => nowMs / 3);
+    ages.ageOf('a', date(0), now);
+    nowMs = 10_000;
+    expect(ages.ageOf('a', date(0), now + 10_000)).toBe(3_333);
+    expect(ages.ageOf('b', { age: '99999999999999999999' }, now)).toBe(now);
   });
 
   it('is not shown by servers whose clocks differ, nor by clocks that disagree on the time that has passed', () => {
