@@ -186,13 +186,16 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps }: W
       const after = known();
       expect([...before].filter((id) => !after.has(id) && vendor.rows.has(id))).toStrictEqual([]);
     }
-    if (failed !== null) return expect(namedErrors(shape)).toContain((failed as HighwaterError).code);
+    // A range without rows does not tell that pages begin at 0 by now.
+    const isRenumbered = Number.isFinite(shape.range) && shape.first !== first.first;
+    const mayFail = [...namedErrors(shape), ...(isRenumbered ? ['SOURCE_NOT_FOUND'] : [])];
+    if (failed !== null) return expect(mayFail).toContain((failed as HighwaterError).code);
     await expectRead(publisher, vendor.rows, shape, pageSize);
     // If ties change places, a look may miss one of two rows with one id, like a record that changes and changes back.
     if (shape.beside === 'namesakes' && shape.ties === 'by page') return;
     const { seq } = publisher.owned().deps.state.offset;
     for (const kind of ['poll', 'wide poll', 'reconcile'] as const) {
-      await step({ kind }).catch((error) => expect(namedErrors(shape)).toContain(error.code));
+      await step({ kind }).catch((error) => expect(mayFail).toContain(error.code));
       expect([kind, publisher.owned().deps.state.offset.seq]).toStrictEqual([kind, seq]);
     }
   } finally {

@@ -28,7 +28,7 @@ import { type Published, type TestPublisher, testPublisher } from '../support/te
 /** Random vendors and random days, compared with the API's rows at the end. */
 const RUNS = modelRuns<[World]>(20, 20_261);
 /** More requests than this in one poll of at most some hundred rows: it would never end. */
-const MOST_REQUESTS = 8000;
+const MOST_REQUESTS = 20_000;
 
 const mutations = [
   'change',

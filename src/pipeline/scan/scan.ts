@@ -64,9 +64,9 @@ export async function* scan(
   // Only a scan of the whole feed can learn the paging, because its rows have different seconds.
   const isWhole = start.whole === true || (start.snapshot && start.highWaterMark === 0);
   if (isWhole && (reader.paging().unit === null || feed.paging.style !== 'page')) await reader.learnPaging();
-  if (isWhole || start.otherBorders) await reader.testBegin();
   const overlap = start.overlapSeconds ?? (start.wide ? feed.wideOverlapSeconds : feed.overlapSeconds);
   const from = Math.max(0, start.highWaterMark - overlap);
+  if (isWhole || start.otherBorders) await reader.testBegin(from);
   // A mark may lie ahead of the present. A second that the caller names is kept.
   const mayRewind = start.overlapSeconds === undefined;
 
@@ -294,9 +294,13 @@ class OrderedScan {
     const { least, length } = page.facts;
     // A mark that a clock has set belongs to no row, so an ordinary poll does not look far behind it.
     const isOdd = length === 0 || ((wide || snapshot) && (least === null || least > mark));
-    if (!mayRewind || mark === 0 || from === 0 || !isOdd || reader.paging().lagTestedAt === mark) return page;
+    if (!mayRewind || mark === 0 || from === 0 || !isOdd) return page;
+    const isTested = reader.paging().lagTestedAt === mark;
+    // A range without rows does not tell where pages begin.
+    const mayBegin = !isTested || position.feed.windowSeconds !== undefined;
+    if (mayBegin && (await reader.testBegin(from))) return reader.readFirst(from);
+    if (isTested) return page;
     reader.setPaging({ ...reader.paging(), lagTestedAt: mark });
-    if (await reader.testBegin()) return reader.readFirst(from);
     const second = Math.max(0, from - LONGEST_LAG);
     const earlier = await reader.readFirst(second);
     const { facts } = earlier;

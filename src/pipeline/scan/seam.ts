@@ -71,7 +71,7 @@ export async function join(
   page: FetchedPage,
 ): Promise<Joined | null> {
   const { reader } = position;
-  if (await reader.testBegin()) return { page: await reader.readFirst(anchor), anchor };
+  if (await reader.testBegin(anchor)) return { page: await reader.readFirst(anchor), anchor };
   for (const second of seam.earlier) {
     const { first: earlier, isShown } = await look(reader, second, seam, anchor);
     if (isShown) {

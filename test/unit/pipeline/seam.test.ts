@@ -29,7 +29,8 @@ async function start(
   seconds.forEach((second, i) => {
     write(String.fromCodePoint(97 + (i % 26)) + i, NOW - 9_000 + second);
   });
-  const feed = styledFeed(whole, { pageSize, pollIntervalMs: 10, deleteShare: 1 });
+  const beginAt = Number.isFinite(whole.range) ? NOW - 30_000 : undefined;
+  const feed = styledFeed(whole, { pageSize, pollIntervalMs: 10, deleteShare: 1, beginAt });
   publisher = await testPublisher(feed, {
     async fetchPage(asked, request, signal) {
       const page = await vendor.fetchPage(asked, request, signal);
@@ -288,7 +289,12 @@ it('rows that were updated together in a list by id do not end a scan by `update
   expect((await reconciled(publisher, feed)).deleted).toBe(0);
 });
 
-describe.each([20, 60])('pages of %i rows that come to begin at 0', (pageSize) => {
+describe.each([
+  [20, Number.POSITIVE_INFINITY],
+  [60, Number.POSITIVE_INFINITY],
+  [20, 3_600],
+  [60, 3_600],
+])('pages of %i rows that come to begin at 0, in ranges of %d s', (pageSize, range) => {
   const seconds = Array.from({ length: 40 }, (_, i) => 10 + 20 * Math.floor(i / 3));
 
   /** Pages have begun at 1 until now. */
@@ -297,6 +303,7 @@ describe.each([20, 60])('pages of %i rows that come to begin at 0', (pageSize) =
       ...plainShape,
       style: 'page',
       first: 'one, zero is refused',
+      range,
     };
     const api = await start(shape, seconds, pageSize);
     await publisher.poll();
@@ -307,6 +314,12 @@ describe.each([20, 60])('pages of %i rows that come to begin at 0', (pageSize) =
   it('lose no record to a reconcile', async () => {
     const { feed, unknown, write } = await renumbered();
     write('first', NOW - 9_000 + 1);
+    // A range without rows does not tell where pages begin.
+    if (Number.isFinite(range)) {
+      expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 0 });
+      write('later', NOW - 5);
+      await publisher.poll();
+    }
     expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 0, missing: 0 });
     expect(unknown()).toEqual([]);
   });

@@ -280,12 +280,17 @@ export class PageReader {
     return Math.min(pageSize, longestPage || pageSize);
   }
 
-  /** Pages began at 1, as was learned. If there is a page 0 by now, its rows would never be read. @returns whether it is the first one */
-  async testBegin(): Promise<boolean> {
+  /**
+   * Pages began at 1, as was learned. If there is a page 0 by now, its rows would never be read.
+   * @param from a second of the range that is asked about, if the API sets one
+   * @returns whether page 0 is the first one
+   */
+  async testBegin(from: number): Promise<boolean> {
     if (this.known.begin === 0 || firstNumber(this.feed) !== undefined) return false;
-    const zero = await this.fetchNumbered(0, 0).catch((error) => orRefusal(error, UNANSWERED));
+    const second = this.feed.windowSeconds === undefined ? 0 : from;
+    const zero = await this.fetchNumbered(second, 0).catch((error) => orRefusal(error, UNANSWERED));
     if (zero === null || !hasRows(zero)) return false;
-    const one = await this.fetchNumbered(0, 1).catch((error) => orRefusal(error, REFUSALS));
+    const one = await this.fetchNumbered(second, 1).catch((error) => orRefusal(error, REFUSALS));
     if (one === null || (hasRows(one) && haveSameKeys(zero.facts, one.facts))) return false;
     this.known = { ...this.known, begin: 0 };
     return true;
@@ -300,7 +305,7 @@ export class PageReader {
     if (!this.isLearned || !this.isNew || !isUnknown) {
       const first = await ask(begin).catch((error) => orRefusal(error, refusals));
       if (!(first instanceof HighwaterError)) return this.noted(from, 0, first);
-      if (!(await this.testBegin())) throw first;
+      if (!(await this.testBegin(from))) throw first;
       return this.noted(from, 0, await ask(this.known.begin));
     }
     const zero = await ask(0).catch((error) => orRefusal(error, refusals));
