@@ -103,6 +103,12 @@ describe('a walk over pages', () => {
     expect(asked).toHaveLength(16 + 4 * 4);
   });
 
+  it('does not take rows without a time behind its second for the row that came twice', async () => {
+    const rows: readonly Row[] = [...five, ['later', 101], ['x', null], ['y', null], ['z', 102]];
+    const shown = (page: number): readonly Row[] => (page === 1 ? [five[0]!, five[2]!] : pagesOf(rows)(page));
+    expect((await walk(shown, { second: 100 })).end).toBe('repeated');
+  });
+
   it('is given up when only the page that ends the window brings something new each time', async () => {
     const shown = (page: number, request: number): readonly Row[] =>
       page !== 2

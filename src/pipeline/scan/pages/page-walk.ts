@@ -278,7 +278,8 @@ export class PageWalk {
         (key, i) => !this.seen.has(key) && (updated[i] ?? Number.POSITIVE_INFINITY) <= this.window.second!,
       );
       if (isBehind) return 'not-in-order';
-      this.take(page);
+      // Rows without a time are of any second, so they do not count as rows of the window.
+      for (const second of updated) if (second !== null) this.passes(second);
       yield page;
       before += page.facts.length;
     }
@@ -321,9 +322,7 @@ export class PageWalk {
     let hasLater = false;
     facts.keys.forEach((key, i) => {
       const updated = facts.updated[i] ?? null;
-      if (second !== null && updated !== null && updated > second) {
-        this.next = Math.min(this.next ?? updated, updated);
-        this.later++;
+      if (updated !== null && this.passes(updated)) {
         hasLater = true;
         return;
       }
@@ -341,6 +340,15 @@ export class PageWalk {
       if (hasId) this.ids++;
     });
     return { inside, named, hasOlder };
+  }
+
+  /** Notes a row behind the window. @returns whether the row is there */
+  private passes(updated: number): boolean {
+    const { second } = this.window;
+    if (second === null || updated <= second) return false;
+    this.next = Math.min(this.next ?? updated, updated);
+    this.later++;
+    return true;
   }
 
   /** A filter with a lag shows rows in front of the window's second. */
