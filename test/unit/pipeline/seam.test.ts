@@ -210,6 +210,20 @@ it.each(['cursor', 'link'] as const)(
   },
 );
 
+it.each(['cursor', 'link'] as const)(
+  'a reconcile of a feed by %s in ranges of time finds rows that the filter leaves out of its own second',
+  async (style) => {
+    const { feed, unknown, write } = await start(
+      { style, since: 'in part', range: 3_600, overlaps: true },
+      [4_000],
+    );
+    for (let i = 0; i < 5; i++) write(`n${i}`, NOW - 9_000 + 4_100);
+    await publisher.poll();
+    await reconciled(publisher, feed);
+    expect(unknown()).toEqual([]);
+  },
+);
+
 it.each(['id', 'updated'] as const)(
   'a filter by another time than `updated`, with rows ordered by %s, is not used any more, and it is said once',
   async (order) => {
