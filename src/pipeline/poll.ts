@@ -7,6 +7,7 @@ import type { FeedSession, FeedTopics } from '../log/commit-log';
 import { traced } from '../logging/tracing';
 import type { Source } from '../source/source';
 import type { FeedState } from '../state/feed-state';
+import type { FirstSights } from './changes/first-sights';
 import type { Images } from './changes/images';
 import { PageChanges, type PublishedChanges } from './changes/page-changes';
 import { type DoubtDeps, Doubts } from './doubts';
@@ -27,6 +28,7 @@ export interface PollDeps extends DoubtDeps {
   readonly registry: SchemaRegistry;
   readonly decode: Decoder;
   readonly images: Images;
+  readonly firstSights: FirstSights;
   readonly encoder: Encoder;
   readonly drift: Drift;
   /** Name of the installation, and of this instance. */

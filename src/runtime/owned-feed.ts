@@ -6,6 +6,7 @@ import type { CommitLog, FeedSession, FeedTopics } from '../log/commit-log';
 import type { Grant } from '../log/membership';
 import type { Logger } from '../logging/logger';
 import { EarlierContents } from '../pipeline/changes/earlier-contents';
+import { FirstSights } from '../pipeline/changes/first-sights';
 import { createImages } from '../pipeline/changes/images';
 import type { PageReport, PollDeps } from '../pipeline/poll';
 import { createDecoder } from '../pipeline/records/decode';
@@ -102,6 +103,7 @@ export async function acquireFeed(
         decode,
         images,
         earlier: new EarlierContents(),
+        firstSights: new FirstSights(state.offset.ts_ms),
         encoder: new Encoder(feed, topics, codec),
         drift: deps.drift ?? createDrift(feed, deps.logger),
         witnesses: new Set(),

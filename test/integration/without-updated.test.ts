@@ -91,7 +91,14 @@ it('each poll publishes what has changed, with the time of observation, and a re
   expect((await highwater('run', '--once')).code).toBe(0);
   rows = rows.map((row) => (row.symbol === 'S5' ? { ...row, close: 5.5 } : row));
   // A poll would have found it, so it is not silent.
-  expect((await highwater('reconcile', 'prices')).stdout).toContain(' 0 silent changes updated,');
+  const early = await highwater('reconcile', 'prices');
+  expect(early.stdout).toContain(' 0 silent changes updated,');
+  // A server that lags does not show a record either that is new.
+  expect(early.stdout + early.stderr).toContain('S7|2026-01-31');
+  const { now } = Date;
+  jest.spyOn(Date, 'now').mockImplementation(() => now() + 1_000_000);
+  expect((await highwater('reconcile', 'prices')).code).toBe(0);
+  jest.restoreAllMocks();
 
   const all = await events();
   expect(all.slice(0, 35).map(({ value }) => value.op)).toEqual(Array(35).fill('r'));

@@ -3,6 +3,7 @@ import { recordShape } from '../../src/avro/record-shape';
 import type { Feed } from '../../src/feeds/feed';
 import { feedTopics } from '../../src/log/topics';
 import { EarlierContents } from '../../src/pipeline/changes/earlier-contents';
+import { FirstSights } from '../../src/pipeline/changes/first-sights';
 import { createImages } from '../../src/pipeline/changes/images';
 import { type ChangeDeps, PageChanges } from '../../src/pipeline/changes/page-changes';
 import { createDecoder } from '../../src/pipeline/records/decode';
@@ -76,6 +77,7 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
     codec,
     images: decoder,
     earlier: new EarlierContents(),
+    firstSights: new FirstSights(0),
     encoder: { largestRecordBytes: () => 0 },
   };
   const pipeline: TestPipeline = {

@@ -20,6 +20,7 @@ import { version } from '../../version';
 import type { Decoded } from '../records/decode';
 import { newDeadLetters } from './dead-letters';
 import type { EarlierContents } from './earlier-contents';
+import type { FirstSights } from './first-sights';
 import type { ImageComparison, Images } from './images';
 import { type TransitionOrigin, transitionEvents, transitionOrigins } from './transitions';
 
@@ -32,6 +33,7 @@ export interface ChangeDeps {
   readonly codec: Pick<FeedCodec, 'image'>;
   readonly images: Images;
   readonly earlier: EarlierContents;
+  readonly firstSights: FirstSights;
   /** Tells the size of the largest record that an event becomes. Costs as much as encoding it. */
   readonly encoder: { largestRecordBytes(event: ChangeEvents): number };
   /** Called for each record with nothing new but its `updated`. */
@@ -267,7 +269,8 @@ export class PageChanges {
    */
   private apply(change: Change, origins: readonly TransitionOrigin[], pending: PendingState): ChangeEvents {
     const { origin, observedAtMs, incarnation } = this;
-    const { feed, appId } = this.deps;
+    const { feed, appId, firstSights } = this.deps;
+    if (feed.updatedField === null && change.before === null) firstSights.note(change.id, observedAtMs);
     const record = (change.afterRecord ?? change.beforeRecord)!;
     const updated = feed.updatedField === null ? observedAtMs / 1_000 : record.updated;
     const seq = this.seq + this.events.length + 1;

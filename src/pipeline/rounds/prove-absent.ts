@@ -17,6 +17,9 @@ export interface AbsenceProbe {
  * If rows come in no order, no request shows the surroundings of one record. A record that this owner has never been shown may be
  * anywhere behind its image's second, because a touch moves no image. In both cases everything is read once more.
  *
+ * Rows without a time do not tell that a server is up to date. Then a record that was first seen lately may be missing on a server that
+ * lags, and is not gone.
+ *
  * @param isDoubtful tells whether the record with a number is in doubt
  */
 export async function absenceProbe(
@@ -24,7 +27,7 @@ export async function absenceProbe(
   isDoubtful: (number: number) => boolean,
   signal: AbortSignal,
 ): Promise<AbsenceProbe> {
-  const { feed, state, images } = deps;
+  const { feed, state, images, firstSights } = deps;
   const { records } = state;
   const isWanted = (id: string): boolean => {
     const number = records.find(id);
@@ -48,8 +51,10 @@ export async function absenceProbe(
 
   return {
     async gone(some) {
+      const isProvable = (id: string): boolean =>
+        records.find(id) !== -1 && !(feed.updatedField === null && firstSights.isRecent(id, Date.now()));
       const asked = some
-        .filter((id) => records.find(id) !== -1)
+        .filter(isProvable)
         .map((id) => ({ id, place: state.seenAt(id) }))
         .sort((a, b) => (a.place ?? 0) - (b.place ?? 0));
       const gone: string[] = [];
