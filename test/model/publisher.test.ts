@@ -502,11 +502,8 @@ async function play(world: World): Promise<void> {
     cacheSeconds === 0 &&
     pastEnd === 'empty' &&
     (dateHeader || clockSkew === 0);
-  const { withoutId = 0, withoutUpdated = 0 } = { ...world.drift } as {
-    withoutId?: number;
-    withoutUpdated?: number;
-  };
-  const mayBeUnreadable = withoutId + withoutUpdated > 0;
+  const { withoutId = 0, withoutUpdated = 0, deep = 0 } = { ...world.drift } as Record<string, number>;
+  const mayBeUnreadable = withoutId + withoutUpdated + deep > 0;
   const known = { strict, mayBeUnreadable, overrides, isNew: true, removed: [] };
   const p: Play = { name, api, publisher, clock, requests, ...known };
   try {
@@ -520,6 +517,8 @@ async function play(world: World): Promise<void> {
       visibilityDelay: 0,
       cacheSeconds: 0,
       pastEnd: 'empty',
+      // A page 0 that comes to be refused is an error until paging.first says where pages begin.
+      ...(world.vendor.pageZero === 'refused' && { firstPage: world.vendor.firstPage }),
       // Nothing tells that a row without an id stands in the place of another.
       ...(withoutId > 0 && { ties: 'stable' }),
     });
