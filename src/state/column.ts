@@ -4,15 +4,6 @@ const ENTRIES = 2 ** SHIFT;
 
 type Chunk = Uint16Array | Uint32Array;
 
-/** What is kept in columns and a few numbers, so that it can be written to a file and read back. */
-export interface Tabular<Facts> {
-  readonly columns: readonly Column[];
-  /** The numbers, as JSON has them. */
-  facts(): Facts;
-  /** Call it when the columns have been read. */
-  restored(facts: Facts): void;
-}
-
 /** A number for each index, outside the heap. Numbers that were never set are 0. */
 export class Column {
   private readonly chunks: Chunk[] = [];

@@ -36,10 +36,7 @@ export class GroupChains {
   /** Number of a record → number of the next one in its group, plus one; 0: it is the last. */
   readonly next = new Column(Uint32Array);
   readonly heads = new HashIndex();
-  readonly table: HashIndex['table'] = {
-    ...this.heads.table,
-    columns: [this.next, ...this.heads.table.columns],
-  };
+  readonly columns = [this.next, ...this.heads.columns];
 }
 
 /**

@@ -1,7 +1,9 @@
-import { Column, type Tabular } from './column';
+import { Column } from './column';
 
 /** Keys in a bucket, on average. */
 const LOAD = 2;
+
+export type HashFacts = readonly [count: number, buckets: number];
 
 /**
  * Finds the number that a key has been given. The keys lie elsewhere, and the index is columns of numbers outside the heap: a `Map` with a
@@ -18,15 +20,8 @@ export class HashIndex {
   private buckets = 1;
   /** The greatest power of two that is at most `buckets`, minus one. */
   private mask = 0;
-  readonly table: Tabular<readonly [count: number, buckets: number]> = {
-    columns: [this.heads, this.next, this.hashes],
-    facts: () => [this.count, this.buckets],
-    restored: ([count, buckets]) => {
-      this.count = count;
-      this.buckets = buckets;
-      this.mask = 2 ** (31 - Math.clz32(buckets)) - 1;
-    },
-  };
+  /** All that there is besides `facts`. */
+  readonly columns = [this.heads, this.next, this.hashes];
 
   /**
    * @param isIt tells whether the key of a number, which has this hash, is the one that is looked for
@@ -67,6 +62,17 @@ export class HashIndex {
   replace(hash: number, number: number, other: number): void {
     this.remove(hash, number);
     this.add(hash, other);
+  }
+
+  facts(): HashFacts {
+    return [this.count, this.buckets];
+  }
+
+  /** Call it when the columns have been read. */
+  restored([count, buckets]: HashFacts): void {
+    this.count = count;
+    this.buckets = buckets;
+    this.mask = 2 ** (31 - Math.clz32(buckets)) - 1;
   }
 
   private bucketOf(hash: number): number {

@@ -1,67 +1,9 @@
 import { hash } from 'node:crypto';
 import { WIRE_HEADER_BYTES } from '../avro/codec/wire';
 import { HighwaterError } from '../errors';
-import { Column, type Tabular } from './column';
-import { HashIndex, hashOf } from './hash-index';
+import { Column } from './column';
+import { type HashFacts, HashIndex, hashOf } from './hash-index';
 import { type SlabFacts, type SlabOptions, Slabs } from './slabs';
-
-/**
- * The image of each record of a feed, by id. Memory holds about 30 bytes of each record: hashes of id and image, the place of the image, and
- * what the API has shown. Ids and images lie in slabs, which are in a file if there is one.
- *
- * A record has a number as long as it is there. Methods that take a number need that of a record.
- * @throws HighwaterError STATE_FILE_DAMAGED from each method that reads an id or an image
- */
-export interface ImageStore {
-  readonly size: number;
-  /** Total size of all images. */
-  readonly bytes: number;
-  /** Id of a schema → how many of the images were written with it. */
-  readonly writers: ReadonlyMap<number, number>;
-  /** Total size of all slabs: at most a third more than ids and images, or with a file twice as much, and a slab or two. */
-  readonly slabBytes: number;
-  /** @returns -1: there is no such record */
-  find(id: string): number;
-  /** A copy of the image. */
-  get(id: string): Buffer | undefined;
-  /** Whether the record has this image, by hashes: 44 bits of the id, and 64 of the image. Nothing is read. */
-  isSame(id: string, image: Buffer): boolean;
-  /**
-   * Copies the image. From then on the record is shown.
-   * @throws HighwaterError STATE_TOO_LARGE; the store is as it was
-   */
-  set(id: string, image: Buffer, sight?: ImageAge & { readonly seenAt?: number | null }): void;
-  delete(id: string): void;
-  idOf(number: number): string;
-  /** A copy of the image. */
-  imageOf(number: number): Buffer;
-  /** The API shows the record at this second. If it was shown at a later second before, neither answer is believed. */
-  see(id: string, updated: number): void;
-  /** Unix seconds; null if unknown. */
-  seenAt(number: number): number | null;
-  /** Notes that the API has shown the record. */
-  witness(id: string): void;
-  /** Whether the API has shown the record since `forgetWitnessed`. */
-  isWitnessed(number: number): boolean;
-  forgetWitnessed(): void;
-  isUnshown(id: string): boolean;
-  isOutOfScope(number: number): boolean;
-  /** Sets the age of all images. */
-  setAges(age: ImageAge): void;
-  /** From a number on, in ascending order. A number that exists from beginning to end comes once, whatever else comes and goes. */
-  numbers(from?: number): IterableIterator<number>;
-  /** In the order in which images lie, which is the quickest to read. Nothing may come or go meanwhile. */
-  stored(): IterableIterator<number>;
-  /** Whether only few slabs are left: a transaction's images still find a place, but no more should be begun. */
-  readonly isNearlyFull: boolean;
-  /**
-   * All that the store has in memory, except what the API has shown: read back, all records are witnessed, and it is unknown when they
-   * were seen. To ask for its facts writes all slabs to the file; null: there is no file, or it could not be written.
-   */
-  readonly table: Tabular<StoreFacts | null>;
-  /** Gives up the file. Methods that read from it throw after it. May be called again. */
-  close(): void;
-}
 
 export interface StoreFacts {
   readonly used: number;
@@ -69,7 +11,7 @@ export interface StoreFacts {
   readonly vacant: number;
   readonly bytes: number;
   readonly writers: readonly (readonly [schemaId: number, images: number])[];
-  readonly index: ReturnType<HashIndex['table']['facts']>;
+  readonly index: HashFacts;
   readonly slabs: readonly SlabFacts[];
 }
 
@@ -89,8 +31,17 @@ const TAG_SEED = 0x9747b28c;
 /** The smallest part of a second that is kept: 15 µs. */
 const FRACTIONS = 2 ** 16;
 
-/** @param options default: no file, images stay in memory */
-export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
+export type ImageStore = ReturnType<typeof imageStore>;
+
+/**
+ * The image of each record of a feed, by id. Memory holds about 30 bytes of each record: hashes of id and image, the place of the image, and
+ * what the API has shown. Ids and images lie in slabs, which are in a file if there is one.
+ *
+ * A record has a number as long as it is there. Methods that take a number need that of a record.
+ * @param options default: no file, images stay in memory
+ * @throws HighwaterError STATE_FILE_DAMAGED from each method that reads an id or an image
+ */
+export function imageStore(options: SlabOptions = { fd: null }) {
   const index = new HashIndex();
   /** Number → place of its entry. A vacant number → the next vacant one, plus one. */
   const places = new Column(Uint32Array);
@@ -114,10 +65,10 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
     options,
   );
 
-  const find = (id: string): number => {
+  function find(id: string): number {
     const { hash, tag } = hashesOf(id);
     return index.find(hash, (number) => isOf(number, tag) && slabs.hasId(places.get(number), id));
-  };
+  }
   const isOf = (number: number, tag: number): boolean => flags.get(number) >>> TAG_SHIFT === tag;
 
   /** Like `find`, but reads the id only if another record has the same hashes: if only one has, an unknown id may be taken for it. */
@@ -167,26 +118,37 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
     return number !== -1 && (flags.get(number) & flag) !== 0;
   }
 
+  function imageOf(number: number): Buffer {
+    return Buffer.from(slabs.entry(places.get(number)).image);
+  }
+
   return {
-    get size() {
+    get size(): number {
       return size;
     },
-    get bytes() {
+    /** Total size of all images. */
+    get bytes(): number {
       return bytes;
     },
-    writers,
-    get slabBytes() {
+    /** Id of a schema → how many of the images were written with it. */
+    writers: writers as ReadonlyMap<number, number>,
+    /** Total size of all slabs: at most a third more than ids and images, or with a file twice as much, and a slab or two. */
+    get slabBytes(): number {
       return slabs.bytes;
     },
-    get isNearlyFull() {
+    /** Whether only few slabs are left: a transaction's images still find a place, but no more should be begun. */
+    get isNearlyFull(): boolean {
       return slabs.left <= NEARLY_FULL;
     },
+    /** @returns -1: there is no such record */
     find,
-    get(id) {
+    /** A copy of the image. */
+    get(id: string): Buffer | undefined {
       const number = find(id);
-      return number === -1 ? undefined : Buffer.from(slabs.entry(places.get(number)).image);
+      return number === -1 ? undefined : imageOf(number);
     },
-    isSame(id, image) {
+    /** Whether the record has this image, by hashes: 44 bits of the id, and 64 of the image. Nothing is read. */
+    isSame(id: string, image: Buffer): boolean {
       const { hash, tag } = hashesOf(id);
       let halves: readonly [low: number, high: number] | null = null;
       const isIt = (number: number) => {
@@ -196,19 +158,22 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
       };
       return index.find(hash, isIt) !== -1;
     },
-    set(id, image, { isUnshown = false, isOutOfScope = false, seenAt: second = null } = {}) {
+    /**
+     * Copies the image. From then on the record is shown.
+     * @throws HighwaterError STATE_TOO_LARGE; the store is as it was
+     */
+    set(id: string, image: Buffer, sight: ImageAge & { readonly seenAt?: number | null } = {}): void {
       if (slabs.left <= FULL) throw stateTooLarge(`The feed has ${size} records.`);
       const known = find(id);
       const number = known === -1 ? nextNumber() : known;
       const before = places.get(number);
       places.set(number, slabs.append(number, id, image));
-      const age = (isUnshown ? UNSHOWN : 0) | (isOutOfScope ? OUT_OF_SCOPE : 0);
       const { hash, tag } = hashesOf(id);
-      flags.set(number, (tag << TAG_SHIFT) | TAKEN | WITNESSED | age);
+      flags.set(number, aged((tag << TAG_SHIFT) | TAKEN | WITNESSED, sight));
       const [low, high] = hashOfImage(image);
       lows.set(number, low);
       highs.set(number, high);
-      setSeen(number, second);
+      setSeen(number, sight.seenAt ?? null);
       count(image, 1);
       if (known === -1) {
         index.add(hash, number);
@@ -218,7 +183,7 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
       }
       slabs.tidy();
     },
-    delete(id) {
+    delete(id: string): void {
       const number = find(id);
       if (number === -1) return;
       index.remove(hashesOf(id).hash, number);
@@ -230,46 +195,54 @@ export function imageStore(options: SlabOptions = { fd: null }): ImageStore {
       count(slabs.release(place), -1);
       slabs.tidy();
     },
-    idOf: (number) => slabs.entry(places.get(number)).id,
-    imageOf: (number) => Buffer.from(slabs.entry(places.get(number)).image),
-    see(id, updated) {
+    idOf: (number: number): string => slabs.entry(places.get(number)).id,
+    /** A copy of the image. */
+    imageOf,
+    /** The API shows the record at this second. If it was shown at a later second before, neither answer is believed. */
+    see(id: string, updated: number): void {
       const number = findKnown(id);
       if (number !== -1) setSeen(number, updated < (seenAt(number) ?? 0) ? null : updated);
     },
+    /** Unix seconds; null if unknown. */
     seenAt,
-    witness(id) {
+    /** Notes that the API has shown the record. */
+    witness(id: string): void {
       const number = findKnown(id);
       if (number !== -1) flags.set(number, flags.get(number) | WITNESSED);
     },
-    isWitnessed: (number) => has(number, WITNESSED),
-    forgetWitnessed: () => flags.update((flag) => flag & ~WITNESSED),
-    isUnshown: (id) => has(findKnown(id), UNSHOWN),
-    isOutOfScope: (number) => has(number, OUT_OF_SCOPE),
-    setAges({ isUnshown, isOutOfScope }) {
-      const aged = (flag: number, which: number, isOn: boolean | undefined) =>
-        isOn === undefined ? flag : isOn ? flag | which : flag & ~which;
-      flags.update((flag) => aged(aged(flag, UNSHOWN, isUnshown), OUT_OF_SCOPE, isOutOfScope));
-    },
-    *numbers(from = 0) {
+    /** Whether the API has shown the record since `forgetWitnessed`. */
+    isWitnessed: (number: number): boolean => has(number, WITNESSED),
+    forgetWitnessed: (): void => flags.update((flag) => flag & ~WITNESSED),
+    isUnshown: (id: string): boolean => has(findKnown(id), UNSHOWN),
+    isOutOfScope: (number: number): boolean => has(number, OUT_OF_SCOPE),
+    /** Sets the age of all images. */
+    setAges: (age: ImageAge): void => flags.update((flag) => aged(flag, age)),
+    /** From a number on, in ascending order. A number that exists from beginning to end comes once, whatever else comes and goes. */
+    *numbers(from = 0): IterableIterator<number> {
       for (let number = from; number < used; number++) if (has(number, TAKEN)) yield number;
     },
-    stored: () => slabs.numbers(),
-    table: {
-      columns: [places, flags, lows, highs, ...index.table.columns],
-      facts() {
-        const settled = slabs.settle();
-        const facts = { used, size, vacant, bytes, writers: [...writers], index: index.table.facts() };
-        return settled && { ...facts, slabs: settled };
-      },
-      restored(facts) {
-        if (facts === null) return;
-        ({ used, size, vacant, bytes } = facts);
-        for (const [writer, images] of facts.writers) writers.set(writer, images);
-        index.table.restored(facts.index);
-        slabs.restored(facts.slabs);
-        flags.update((flag) => (flag & TAKEN ? flag | WITNESSED : flag));
-      },
+    /** In the order in which images lie, which is the quickest to read. Nothing may come or go meanwhile. */
+    stored: (): IterableIterator<number> => slabs.numbers(),
+    /**
+     * All that the store has in memory, except what the API has shown: read back, all records are witnessed, and it is unknown when they
+     * were seen.
+     */
+    columns: [places, flags, lows, highs, ...index.columns],
+    /** What belongs to the columns. Writes all slabs to the file; null: there is no file, or it could not be written. */
+    facts(): StoreFacts | null {
+      const settled = slabs.settle();
+      if (settled === null) return null;
+      return { used, size, vacant, bytes, writers: [...writers], index: index.facts(), slabs: settled };
     },
+    /** Call it when the columns have been read. */
+    restored(facts: StoreFacts): void {
+      ({ used, size, vacant, bytes } = facts);
+      for (const [writer, images] of facts.writers) writers.set(writer, images);
+      index.restored(facts.index);
+      slabs.restored(facts.slabs);
+      flags.update((flag) => (flag & TAKEN ? flag | WITNESSED : flag));
+    },
+    /** Gives up the file. Methods that read from it throw after it. May be called again. */
     close: () => slabs.close(),
   };
 }
@@ -279,6 +252,16 @@ export function stateTooLarge(records: string): HighwaterError {
     'STATE_TOO_LARGE',
     `${records} Their images take nearly all of the pieces of memory that there can be.`,
   );
+}
+
+function aged(flags: number, { isUnshown, isOutOfScope }: ImageAge): number {
+  return withFlag(withFlag(flags, UNSHOWN, isUnshown), OUT_OF_SCOPE, isOutOfScope);
+}
+
+/** @param isOn undefined: as before */
+function withFlag(flags: number, flag: number, isOn: boolean | undefined): number {
+  if (isOn === undefined) return flags;
+  return isOn ? flags | flag : flags & ~flag;
 }
 
 /** The hashes of the latest id: several methods are called for one id, one after the other. */

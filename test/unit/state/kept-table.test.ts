@@ -14,7 +14,7 @@ import fc from 'fast-check';
 import { GroupChains } from '../../../src/state/group-index';
 import { imageFiles } from '../../../src/state/image-file';
 import { type ImageStore, imageStore } from '../../../src/state/image-store';
-import { type KeptFacts, readTable, writeTable } from '../../../src/state/kept-table';
+import { type KeptFacts, openTable, writeTable } from '../../../src/state/kept-images';
 import { runs } from '../../support/runs';
 import { quietLogger } from '../../support/source';
 
@@ -54,10 +54,10 @@ function begin() {
 async function keep({ file, store }: ReturnType<typeof begin>, chains = new GroupChains()): Promise<void> {
   const facts: KeptFacts = {
     ...rest,
-    store: store.table.facts()!,
-    groups: [{ transition: 'a transition', facts: chains.table.facts() }],
+    store: store.facts()!,
+    groups: [{ transition: 'a transition', facts: chains.heads.facts() }],
   };
-  await file.keep((table) => writeTable(table, facts, [store.table, chains.table]));
+  await file.keep((table) => writeTable(table, facts, [...store.columns, ...chains.columns]));
   store.close();
 }
 
@@ -67,20 +67,20 @@ async function take() {
   if (kept === null) return null;
   const store = imageStore({ ...kept.file, slabBytes: SLAB_BYTES });
   const chains = new GroupChains();
-  const read = await readTable(kept.table, (facts) => ({
-    facts,
-    tables: [store.table, chains.table],
-    restored() {
-      store.table.restored(facts.store);
-      chains.table.restored(facts.groups[0]!.facts);
-    },
-  })).finally(() => kept.table.close());
-  return read && { file: kept.file, store, chains, facts: read.facts };
+  try {
+    const { facts, readColumns } = await openTable(kept.table);
+    await readColumns([...store.columns, ...chains.columns]);
+    store.restored(facts.store);
+    chains.heads.restored(facts.groups[0]!.facts);
+    return { file: kept.file, store, chains, facts };
+  } finally {
+    await kept.table.close();
+  }
 }
 
-const tableOf = ({ table }: GroupChains) => [
-  table.facts(),
-  table.columns.map((column) => Array.from({ length: column.pieces }, (_, i) => column.piece(i))),
+const tableOf = ({ heads, columns }: GroupChains) => [
+  heads.facts(),
+  columns.map((column) => Array.from({ length: column.pieces }, (_, i) => column.piece(i))),
 ];
 
 const contents = (store: ImageStore) =>
@@ -142,7 +142,7 @@ describe('a state that is kept', () => {
       sizes.push(statSync(path.join(folder, readdirSync(folder)[0]!)).size);
     }
     expect(sizes.at(-1)).toBeLessThan(2 * sizes[1]!);
-    const indexes = state.store.table.facts()!.slabs.map(([index]) => index);
+    const indexes = state.store.facts()!.slabs.map(([index]) => index);
     expect(Math.max(...indexes)).toBeLessThan(1.5 * indexes.length);
     state.store.close();
   });
@@ -219,7 +219,7 @@ describe('a state that is kept', () => {
     for (let i = 0; i < 100; i++) store.set(`id-${i}`, Buffer.alloc(60, i));
     writeFileSync(path.join(folder, readdirSync(folder)[0]!), '');
     expect(() => store.get('id-0')).toThrow(expect.objectContaining({ code: 'STATE_FILE_DAMAGED' }));
-    expect(store.table.facts()).toBeNull();
+    expect(store.facts()).toBeNull();
     file.close();
 
     const name = path.join(folder, 'read-only');
@@ -227,9 +227,9 @@ describe('a state that is kept', () => {
     const fd = openSync(name, 'r');
     const other = imageStore({ fd, slabBytes: SLAB_BYTES });
     other.set('a', Buffer.from('image'));
-    expect(other.table.facts()).toBeNull();
+    expect(other.facts()).toBeNull();
     closeSync(fd);
-    expect(imageStore().table.facts()).toEqual(expect.objectContaining({ slabs: [] }));
+    expect(imageStore().facts()).toEqual(expect.objectContaining({ slabs: [] }));
   });
 });
 
