@@ -153,7 +153,7 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal) {
     const groups = groupTransitions(feed).map((one) => [keyOfGroups(one), new GroupChains()] as const);
     const partitionCounts = new Array<number>(ends.size).fill(0);
     const offsets = partitionCounts.map((_, partition) => ends.get(partition)!);
-    return { images: imageStore(file), file, groups: new Map(groups), partitionCounts, end: { offsets } };
+    return { images: imageStore(file), groups: new Map(groups), partitionCounts, end: { offsets } };
   }
 
   async function takeOffset(record: LogRecord, over: AbortSignal): Promise<void> {

@@ -1,60 +1,12 @@
 import { inSlices } from '../async/slices';
 import type { FeedDefinition } from '../feeds/definition';
-import type { TopicEnd } from '../log/commit-log';
-import type { VendorRecord } from '../types';
-import { GroupIndex, groupTransitions, keyOfGroups } from './group-index';
+import { partitionOf } from '../log/partitioner';
+import type { Change, VendorRecord } from '../types';
+import { GroupIndex, groupTransitions, keyOfGroups, PendingGroups } from './group-index';
 import { type ImageStore, stateTooLarge } from './image-store';
 import { type KeepOptions, keepImages } from './kept-images';
-import {
-  type ImageDecoder,
-  type PendingBase,
-  type PendingState,
-  pendingOver,
-  type StateView,
-} from './pending-state';
-import type { ReadImages } from './read-images';
+import type { ImageDecoder, ReadImages } from './read-images';
 import type { SourceOffset } from './source-offset';
-
-/**
- * The state of an owned feed: the committed image of each record, the hashes of the dead letters, and the source offset. It moves only
- * when a batch has been committed (`PendingState.settle`). Until then changes live in the pending state, and are dropped with it
- * if the commit fails.
- */
-export interface FeedState extends Pick<StateView, 'offset' | 'image' | 'seenAt' | 'hasDeadLetter'> {
-  /** The offset as the log has it; `offset` may be ahead by polls without news. */
-  readonly storedOffset: SourceOffset;
-  readonly recordCount: number;
-  /** Size of all images, as the log holds them. */
-  readonly imageBytes: number;
-  /** Rows that are kept because they could not be published. */
-  readonly deadLetterCount: number;
-  readonly records: Records;
-  /** @throws HighwaterError STATE_TOO_LARGE */
-  begin(): PendingState;
-  /**
-   * Ends the state; may be called again. From then on nothing can be settled.
-   * @param keep what it takes to go on with these images, if nothing came between; null: they are given up
-   */
-  close(keep: KeepOptions | null): Promise<void>;
-}
-
-/** So many images are taken over without a pause. */
-const AT_ONCE = 64;
-
-/** The records that have a committed image, by number. The methods are those of `ImageStore`. */
-export type Records = Pick<
-  ImageStore,
-  | 'find'
-  | 'forgetWitnessed'
-  | 'idOf'
-  | 'imageOf'
-  | 'isOutOfScope'
-  | 'isWitnessed'
-  | 'numbers'
-  | 'seenAt'
-  | 'stored'
-  | 'witness'
->;
 
 /** The state as the log has it. */
 export interface RestoredState extends ReadImages {
@@ -62,11 +14,20 @@ export interface RestoredState extends ReadImages {
   readonly deadLetters: Set<string>;
 }
 
-export async function feedState(
-  feed: FeedDefinition,
-  decoder: ImageDecoder,
-  restored: RestoredState,
-): Promise<FeedState> {
+export type FeedState = Awaited<ReturnType<typeof feedState>>;
+
+/** The records that have a committed image, by number. */
+export type Records = Omit<ImageStore, 'set' | 'delete' | 'setAges' | 'facts' | 'restored' | 'close'>;
+
+/** So many images are taken over without a pause. */
+const AT_ONCE = 64;
+
+/**
+ * The state of an owned feed: the committed image of each record, the hashes of the dead letters, and the source offset. It moves only
+ * when a batch has been committed (`PendingState.settle`). Until then changes live in the pending state, and are dropped with it
+ * if the commit fails.
+ */
+export async function feedState(feed: FeedDefinition, decoder: ImageDecoder, restored: RestoredState) {
   const { images, deadLetters } = restored;
   let { offset } = restored;
   let storedOffset = offset;
@@ -74,18 +35,16 @@ export async function feedState(
 
   /** Asked for several times in a row: as the newest of its group, and for its rank. */
   let last: { readonly number: number; readonly record: VendorRecord } | null = null;
-  const records = {
-    find: images.find,
-    idOf: images.idOf,
-    record(number: number): VendorRecord {
-      if (last?.number !== number) last = { number, record: decoder.decode(images.imageOf(number)) };
-      return last.record;
-    },
-  };
-  const transitions = groupTransitions(feed);
-  const chains = transitions.map((transition) => restored.groups.get(keyOfGroups(transition)));
-  const groups = transitions.map((transition, i) => new GroupIndex(transition, records, chains[i]));
-  const unknown = groups.filter((_, i) => chains[i] === undefined);
+  function recordOf(number: number): VendorRecord {
+    if (last?.number !== number) last = { number, record: decoder.decode(images.imageOf(number)) };
+    return last.record;
+  }
+
+  const groups = groupTransitions(feed).map(
+    (transition) =>
+      new GroupIndex(transition, images, recordOf, restored.groups.get(keyOfGroups(transition))),
+  );
+  const unknown = groups.filter(({ transition }) => !restored.groups.has(keyOfGroups(transition)));
   if (unknown.length > 0) {
     await inSlices(images.stored(), (number) => {
       for (const group of unknown) group.add(number);
@@ -96,63 +55,66 @@ export async function feedState(
   /** Changes have been taken over only in part: an error came between. */
   let isPartial = false;
 
-  /** The log has this state, and no batch that the state does not know. */
-  function isAt({ commit }: TopicEnd): boolean {
-    return storedOffset.commit > 0 && (commit ?? storedOffset.commit) === storedOffset.commit;
-  }
-
   function assertOpen(): void {
     if (isClosed) throw new RangeError(`the state of feed ${feed.name} is closed`);
   }
 
-  const state: FeedState & PendingBase = {
-    get offset() {
+  function assertRoom(): void {
+    if (images.isNearlyFull) throw stateTooLarge(`Feed ${feed.name} has ${images.size} records.`);
+  }
+
+  const state = {
+    decoder,
+    groups,
+    records: images as Records,
+    get offset(): SourceOffset {
       return offset;
     },
-    get storedOffset() {
+    /** The offset as the log has it; `offset` may be ahead by polls without news. */
+    get storedOffset(): SourceOffset {
       return storedOffset;
     },
-    get recordCount() {
+    get recordCount(): number {
       return images.size;
     },
-    get imageBytes() {
+    /** Size of all images, as the log holds them. */
+    get imageBytes(): number {
       return images.bytes;
     },
-    get deadLetterCount() {
+    /** Rows that are kept because they could not be published. */
+    get deadLetterCount(): number {
       return deadLetters.size;
     },
-    groups,
-    records: images,
-    async close(keep) {
-      if (isClosed) return;
-      isClosed = true;
-      if (keep !== null && !isPartial && isAt(keep.end)) {
-        const { incarnation, commit, owner_epoch } = storedOffset;
-        const chainsOf = groups.map((group) => [keyOfGroups(group.transition), group.chains] as const);
-        const read = { ...restored, partitionCounts: counts, groups: new Map(chainsOf) };
-        await keepImages(read, { ...offset, incarnation, commit, owner_epoch }, keep);
-      }
-      images.close();
-    },
+    /** Live images in each partition of the current topic. */
+    partitionCounts: (): readonly number[] => counts,
     image: images.get,
-    record(id) {
+    record(id: string): VendorRecord | null {
       const number = images.find(id);
-      return number === -1 ? null : records.record(number);
+      return number === -1 ? null : recordOf(number);
     },
-    hasImage: (id) => images.find(id) !== -1,
+    hasImage: (id: string): boolean => images.find(id) !== -1,
+    /** Whether the record has this image. */
     isSame: images.isSame,
-    seenAt(id) {
+    /** The second at which the API last showed a record that has an image; null if unknown. */
+    seenAt(id: string): number | null {
       const number = images.find(id);
       return number === -1 ? null : images.seenAt(number);
     },
     see: images.see,
-    hasDeadLetter: (sha256) => deadLetters.has(sha256),
+    hasDeadLetter: (sha256: string): boolean => deadLetters.has(sha256),
+    /** The record has an image from before the latest snapshot began, and has not been shown since. */
     isUnshown: images.isUnshown,
-    partitionCounts: () => counts,
-    take(changes, taken) {
+    /** @throws HighwaterError STATE_TOO_LARGE, long before an image would find no place */
+    assertRoom,
+    begin(): PendingState {
+      assertRoom();
+      return new PendingState(state);
+    },
+    /** As `PendingState.take`, in slices if there are many images. */
+    take(changes: PendingState, taken: () => void): Promise<void> | undefined {
       assertOpen();
       isPartial = true;
-      for (const [i, group] of groups.entries()) group.detach(changes.groups[i]!);
+      for (const [i, group] of groups.entries()) group.detach(changes.groups[i]!.changes);
       const put = ([id, wire]: readonly [string, Buffer | null]): void => {
         assertOpen();
         last = null;
@@ -161,14 +123,14 @@ export async function feedState(
       };
       const end = (): void => {
         assertOpen();
-        for (const [i, group] of groups.entries()) group.attach(changes.groups[i]!);
+        for (const [i, group] of groups.entries()) group.attach(changes.groups[i]!.changes);
         for (const [partition, more] of changes.growth.entries()) counts[partition]! += more;
         for (const [sha256, isKept] of changes.deadLetters) {
           if (isKept) deadLetters.add(sha256);
           else deadLetters.delete(sha256);
         }
         const { snapshot_seq } = offset;
-        offset = { ...offset, ...changes.offset };
+        offset = { ...offset, ...changes.moved };
         // A snapshot begins at the last change, or with the feed.
         if (offset.snapshot_seq !== snapshot_seq) images.setAges({ isUnshown: offset.snapshot_seq > 0 });
         // Only a transaction changes its number or the incarnation.
@@ -182,13 +144,173 @@ export async function feedState(
       end();
       return undefined;
     },
-    assertRoom() {
-      if (images.isNearlyFull) throw stateTooLarge(`Feed ${feed.name} has ${images.size} records.`);
-    },
-    begin() {
-      state.assertRoom();
-      return pendingOver(state, decoder);
+    /**
+     * Ends the state; may be called again. From then on nothing can be settled.
+     * @param keep what it takes to go on with these images, if nothing came between; null: they are given up
+     */
+    async close(keep: KeepOptions | null): Promise<void> {
+      if (isClosed) return;
+      isClosed = true;
+      const { incarnation, commit, owner_epoch } = storedOffset;
+      // The log has this state, and no batch that the state does not know.
+      const isWhole = !isPartial && commit > 0 && (keep?.end.commit ?? commit) === commit;
+      if (keep !== null && isWhole) {
+        const chains = new Map(groups.map((group) => [keyOfGroups(group.transition), group.chains]));
+        const read = { images, groups: chains, partitionCounts: counts };
+        await keepImages(read, { ...offset, incarnation, commit, owner_epoch }, keep);
+      }
+      images.close();
     },
   };
   return state;
+}
+
+/**
+ * Changes that are not committed yet, in a layer over the committed state or over the pending changes of earlier pages. If something
+ * fails, the layer is dropped: the layers below do not know of it. It answers like the committed state with these changes.
+ */
+export class PendingState {
+  /** Null: removed. Once they are taken, the map belongs to the layer below. */
+  images = new Map<string, Buffer | null>();
+  /** `updated` of the images that are not removed. */
+  seen = new Map<string, number>();
+  /** False: removed. */
+  readonly deadLetters = new Map<string, boolean>();
+  /** One for each transition with groups. */
+  readonly groups: readonly PendingGroups[];
+  /** Fields of the source offset. */
+  moved: Partial<SourceOffset> = {};
+  /** By how many the images of each partition grow. */
+  readonly growth: number[];
+  readonly decoder: ImageDecoder;
+  private isSettling = false;
+
+  constructor(private readonly base: FeedState | PendingState) {
+    this.groups = base.groups.map((group) => new PendingGroups(group));
+    this.growth = base.partitionCounts().map(() => 0);
+    this.decoder = base.decoder;
+  }
+
+  get offset(): SourceOffset {
+    return { ...this.base.offset, ...this.moved };
+  }
+
+  image(id: string): Buffer | undefined {
+    const wire = this.images.get(id);
+    return wire === undefined ? this.base.image(id) : (wire ?? undefined);
+  }
+
+  record(id: string): VendorRecord | null {
+    const wire = this.images.get(id);
+    if (wire === undefined) return this.base.record(id);
+    return wire === null ? null : this.decoder.decode(wire);
+  }
+
+  hasImage(id: string): boolean {
+    const wire = this.images.get(id);
+    return wire === undefined ? this.base.hasImage(id) : wire !== null;
+  }
+
+  isSame(id: string, image: Buffer): boolean {
+    const wire = this.images.get(id);
+    return wire === undefined ? this.base.isSame(id, image) : wire?.equals(image) === true;
+  }
+
+  seenAt(id: string): number | null {
+    return this.images.has(id) ? (this.seen.get(id) ?? null) : this.base.seenAt(id);
+  }
+
+  /**
+   * The API shows a record that has an image at this second. A touch moves no image, so only this tells where to look for a record.
+   * It counts at once, because it is true whether or not the changes are committed.
+   */
+  see(id: string, updated: number): void {
+    const isOwn = this.images.has(id);
+    // The base may have taken over the image already.
+    if (!isOwn || this.isSettling) this.base.see(id, updated);
+    if (isOwn && updated >= this.seen.get(id)!) this.seen.set(id, updated);
+  }
+
+  hasDeadLetter(sha256: string): boolean {
+    return this.deadLetters.get(sha256) ?? this.base.hasDeadLetter(sha256);
+  }
+
+  /** A record that is published is shown. */
+  isUnshown(id: string): boolean {
+    return !this.images.has(id) && this.base.isUnshown(id);
+  }
+
+  partitionCounts(): readonly number[] {
+    return this.base.partitionCounts().map((count, partition) => count + this.growth[partition]!);
+  }
+
+  /** The order of calls matters: later records of a page are compared with the images of earlier records. */
+  apply({ id, after, afterRecord, beforeRecord }: Change): void {
+    const more = (after === null ? 0 : 1) - (this.hasImage(id) ? 1 : 0);
+    if (more !== 0) this.growth[partitionOf(id, this.growth.length)]! += more;
+    // A read of a record that already has an image comes without the record before it.
+    const before = beforeRecord ?? (this.groups.length === 0 ? null : this.record(id));
+    this.images.set(id, after);
+    if (afterRecord === null) this.seen.delete(id);
+    else this.seen.set(id, afterRecord.updated);
+    for (const group of this.groups) group.move(before, afterRecord, (other) => this.record(other));
+  }
+
+  addDeadLetter(sha256: string): void {
+    this.deadLetters.set(sha256, true);
+  }
+
+  /** From now on the same content is kept again if it comes again. */
+  removeDeadLetter(sha256: string): void {
+    this.deadLetters.set(sha256, false);
+  }
+
+  /** Other fields stay as they are in the layer below. */
+  moveOffset(fields: Partial<SourceOffset>): void {
+    this.moved = { ...this.moved, ...fields };
+  }
+
+  assertRoom(): void {
+    this.base.assertRoom();
+  }
+
+  /** A new layer over this one. @throws HighwaterError STATE_TOO_LARGE */
+  begin(): PendingState {
+    this.assertRoom();
+    return new PendingState(this);
+  }
+
+  /**
+   * Moves all changes to the layer below: many of them to the committed state in slices, anything else at once. Until it is done, this
+   * layer still has the changes, so that layers above see all of them, and it takes no others.
+   */
+  settle(): Promise<void> | undefined {
+    this.isSettling = true;
+    return this.base.take(this, () => {
+      this.images = new Map(); // the old map belongs to the base now
+      this.seen = new Map();
+      this.deadLetters.clear();
+      for (const { changes } of this.groups) changes.clear();
+      this.growth.fill(0);
+      this.moved = {};
+      this.isSettling = false;
+    });
+  }
+
+  /**
+   * Takes over the changes of a layer above.
+   * @param taken is called in the turn in which the last of the changes counts: they are no longer pending then
+   */
+  take(above: PendingState, taken: () => void): undefined {
+    // Takes over the map if possible: most layers settle over an empty layer and have thousands of images.
+    if (this.images.size === 0) this.images = above.images;
+    else for (const [id, wire] of above.images) this.images.set(id, wire);
+    if (this.seen.size === 0) this.seen = above.seen;
+    else for (const [id, updated] of above.seen) this.seen.set(id, updated);
+    for (const [sha256, isKept] of above.deadLetters) this.deadLetters.set(sha256, isKept);
+    for (const [partition, more] of above.growth.entries()) this.growth[partition]! += more;
+    for (const [i, group] of this.groups.entries()) group.take(above.groups[i]!.changes);
+    this.moveOffset(above.moved);
+    taken();
+  }
 }

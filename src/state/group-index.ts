@@ -4,6 +4,7 @@ import { joinedId } from '../feeds/row-keys';
 import type { VendorRecord } from '../types';
 import { Column } from './column';
 import { HashIndex, hashOf } from './hash-index';
+import type { ImageStore } from './image-store';
 
 /** The members of each group of a latest-in-group transition, and which of them is the newest. */
 export interface Groups {
@@ -24,13 +25,6 @@ interface GroupChanges {
 /** Group → its changes. */
 export type ChangedGroups = ReadonlyMap<string, GroupChanges>;
 
-/** The records as they are committed, by number. */
-export interface NumberedRecords {
-  find(id: string): number;
-  idOf(number: number): string;
-  record(number: number): VendorRecord;
-}
-
 /** The groups of a transition as chains of record numbers, by the hash of the group. The newest record comes first. */
 export class GroupChains {
   /** Number of a record → number of the next one in its group, plus one; 0: it is the last. */
@@ -49,9 +43,11 @@ export class GroupIndex implements Groups {
   private readonly next: Column;
   private readonly heads: HashIndex;
 
+  /** @param recordOf the committed record of a number */
   constructor(
     readonly transition: LatestInGroupTransition,
-    private readonly records: NumberedRecords,
+    private readonly images: Pick<ImageStore, 'find' | 'idOf'>,
+    private readonly recordOf: (number: number) => VendorRecord,
     readonly chains = new GroupChains(),
   ) {
     ({ next: this.next, heads: this.heads } = chains);
@@ -59,25 +55,25 @@ export class GroupIndex implements Groups {
 
   newest(group: string): string | null {
     const head = this.head(group);
-    return head === -1 ? null : this.records.idOf(head);
+    return head === -1 ? null : this.images.idOf(head);
   }
 
   *members(group: string): IterableIterator<string> {
-    for (const number of this.chain(this.head(group))) yield this.records.idOf(number);
+    for (const number of this.chain(this.head(group))) yield this.images.idOf(number);
   }
 
-  recordOf(id: string): VendorRecord | null {
-    const number = this.records.find(id);
-    return number === -1 ? null : this.records.record(number);
+  record(id: string): VendorRecord | null {
+    const number = this.images.find(id);
+    return number === -1 ? null : this.recordOf(number);
   }
 
   /** Adds a record that is in the log. */
   add(number: number): void {
-    const record = this.records.record(number);
+    const record = this.recordOf(number);
     const group = groupOf(this.transition, record);
     if (group === null) return;
     const head = this.head(group);
-    const isNewest = head === -1 || compareRank(this.transition, record, this.records.record(head)) > 0;
+    const isNewest = head === -1 || compareRank(this.transition, record, this.recordOf(head)) > 0;
     if (isNewest) this.moveHead(group, head, number);
     else this.insertBehind(head, number);
   }
@@ -87,7 +83,7 @@ export class GroupIndex implements Groups {
     for (const [group, { left }] of changes) {
       if (left.size === 0) continue;
       const head = this.head(group);
-      const gone = new Set(Array.from(left, (id) => this.records.find(id)));
+      const gone = new Set(Array.from(left, (id) => this.images.find(id)));
       const kept = [...this.chain(head)].filter((number) => !gone.has(number));
       kept.forEach((number, i) => {
         this.next.set(number, (kept[i + 1] ?? -1) + 1);
@@ -102,17 +98,17 @@ export class GroupIndex implements Groups {
     for (const [group, { joined, newest }] of changes) {
       if (newest === null) continue;
       const head = this.head(group);
-      const first = this.records.find(newest);
+      const first = this.images.find(newest);
       if (first !== head) {
         if (!joined.has(newest)) this.unchain(head, first);
         this.moveHead(group, head, first);
       }
-      for (const id of joined) if (id !== newest) this.insertBehind(first, this.records.find(id));
+      for (const id of joined) if (id !== newest) this.insertBehind(first, this.images.find(id));
     }
   }
 
   private head(group: string): number {
-    const isOf = (number: number) => groupOf(this.transition, this.records.record(number)) === group;
+    const isOf = (number: number) => groupOf(this.transition, this.recordOf(number)) === group;
     return this.heads.find(hashOf(group), isOf);
   }
 
@@ -149,16 +145,14 @@ export class GroupIndex implements Groups {
  */
 export function changeInGroups(
   groups: readonly GroupIndex[],
-  {
-    id,
-    before,
-    after,
-    change,
-  }: { id: string; before: VendorRecord | null; after: VendorRecord | null; change: () => void },
+  id: string,
+  before: VendorRecord | null,
+  after: VendorRecord | null,
+  change: () => void,
 ): void {
   const changes = groups.map((group) => {
     const pending = new PendingGroups(group);
-    pending.move(before, after, (other) => (other === id ? after : group.recordOf(other)));
+    pending.move(before, after, (other) => (other === id ? after : group.record(other)));
     return pending.changes;
   });
   for (const [i, group] of groups.entries()) group.detach(changes[i]!);

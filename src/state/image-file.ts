@@ -12,23 +12,13 @@ export interface ImageFile extends SlabOptions {
    * Writes the table that goes with the images as they are. The next owner in this folder may take both. Nothing may be written to the
    * images after it.
    */
-  keep(write: (table: FileHandle) => Promise<void>): Promise<void>;
-  close(): void;
+  keep?(write: (table: FileHandle) => Promise<void>): Promise<void>;
 }
 
 /** A table that was kept, and its images. Nobody else has them any more. */
 export interface KeptImages {
   readonly table: FileHandle;
   readonly file: ImageFile;
-}
-
-export interface ImageFiles {
-  /** Takes what the owner before has kept here; null: nothing that can be taken. */
-  take(): Promise<KeptImages | null>;
-  /** A new file. All others of the feed are removed. If none can be made, images stay in memory, and a warning says so. */
-  open(): ImageFile;
-  /** As `open`. @throws Error if no file can be made */
-  create(): ImageFile;
 }
 
 /**
@@ -39,7 +29,7 @@ export interface ImageFiles {
  * @param folder null: images stay in memory
  * @param topic of the images; names the files
  */
-export function imageFiles(folder: string | null, topic: string, feed: string, logger: Logger): ImageFiles {
+export function imageFiles(folder: string | null, topic: string, feed: string, logger: Logger) {
   // A topic may have a longer name than a file. If two topics have the same files, each costs the other one what it has kept.
   const stem = `${topic.slice(0, 180)}-`;
   const inMemory = 'The images of the feed stay in memory, which takes about 1 KB for each record.';
@@ -56,7 +46,7 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
 
   const newName = (): string => path.join(folder!, `${stem}${randomUUID()}.images`);
 
-  function imageFile(opened: string, fd: number): ImageFile {
+  function imageFile(opened: string, fd: number): Required<Omit<ImageFile, 'slabBytes'>> {
     let images = opened;
     let isKept = false;
     return {
@@ -107,7 +97,7 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
       if (file !== images) remove(file);
   };
 
-  function create(): ImageFile {
+  function create(): ReturnType<typeof imageFile> {
     // As the embedded log would make it, which may use the same folder later.
     mkdirSync(folder!, { recursive: true, mode: 0o700 });
     removeAllBut(null);
@@ -116,7 +106,8 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
   }
 
   return {
-    async take() {
+    /** Takes what the owner before has kept here; null: nothing that can be taken. */
+    async take(): Promise<KeptImages | null> {
       if (folder === null) return null;
       for (const name of listed(names)) {
         if (!name.endsWith('.table')) continue;
@@ -131,8 +122,10 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
       }
       return null;
     },
+    /** A new file. All others of the feed are removed. @throws Error if no file can be made */
     create,
-    open() {
+    /** As `create`. If no file can be made, images stay in memory, and a warning says so. */
+    open(): ImageFile {
       if (folder === null) return IN_MEMORY;
       try {
         return create();
@@ -148,7 +141,7 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
   };
 }
 
-const IN_MEMORY: ImageFile = { fd: null, keep: async () => undefined, close: () => undefined };
+const IN_MEMORY: ImageFile = { fd: null };
 
 function tableOf(images: string): string {
   return images.replace(/images$/, 'table');

@@ -3,7 +3,8 @@ import { WIRE_HEADER_BYTES } from '../avro/codec/wire';
 import { HighwaterError } from '../errors';
 import { Column } from './column';
 import { type HashFacts, HashIndex, hashOf } from './hash-index';
-import { type SlabFacts, type SlabOptions, Slabs } from './slabs';
+import type { ImageFile } from './image-file';
+import { type SlabFacts, Slabs } from './slabs';
 
 export interface StoreFacts {
   readonly used: number;
@@ -41,7 +42,7 @@ export type ImageStore = ReturnType<typeof imageStore>;
  * @param options default: no file, images stay in memory
  * @throws HighwaterError STATE_FILE_DAMAGED from each method that reads an id or an image
  */
-export function imageStore(options: SlabOptions = { fd: null }) {
+export function imageStore(options: ImageFile = { fd: null }) {
   const index = new HashIndex();
   /** Number → place of its entry. A vacant number → the next vacant one, plus one. */
   const places = new Column(Uint32Array);
@@ -242,6 +243,7 @@ export function imageStore(options: SlabOptions = { fd: null }) {
       slabs.restored(facts.slabs);
       flags.update((flag) => (flag & TAKEN ? flag | WITNESSED : flag));
     },
+    keep: options.keep ?? (async () => undefined),
     /** Gives up the file. Methods that read from it throw after it. May be called again. */
     close: () => slabs.close(),
   };

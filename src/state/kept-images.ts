@@ -46,7 +46,7 @@ export interface KeepOptions {
  * @param offset the source offset that they go with
  */
 export async function keepImages(
-  { images, file, groups, partitionCounts }: ReadImages,
+  { images, groups, partitionCounts }: ReadImages,
   offset: SourceOffset,
   { topic, end, schemaId }: KeepOptions,
 ): Promise<void> {
@@ -61,7 +61,7 @@ export async function keepImages(
     scopeSeq: offset.scope_seq,
     groups: Array.from(groups, ([transition, { heads }]) => ({ transition, facts: heads.facts() })),
   };
-  await file.keep((table) => writeTable(table, facts, columnsOf(images, groups)));
+  await images.keep((table) => writeTable(table, facts, columnsOf(images, groups)));
 }
 
 export interface GoingOn extends ReadingImages {
@@ -93,13 +93,13 @@ export async function readKept(
       for (const id of images.writers.keys())
         if (!codec.image.knowsWriter(id)) codec.image.addWriter(id, await registry.schemaById(id));
     } catch (error) {
-      await file.keep((again) => writeTable(again, facts, columnsOf(images, groups)));
+      await images.keep((again) => writeTable(again, facts, columnsOf(images, groups)));
       throw error;
     }
     // Other fields may make other groups. Groups of transitions that the feed has no longer would not follow the log.
     const present = facts.schemaId === codec.image.schemaId ? groupTransitions(feed).map(keyOfGroups) : [];
     for (const key of groups.keys()) if (!present.includes(key)) groups.delete(key);
-    return { images, file, groups, partitionCounts: [...facts.partitionCounts], end: facts.end };
+    return { images, groups, partitionCounts: [...facts.partitionCounts], end: facts.end };
   } catch (error) {
     images.close();
     throw error;

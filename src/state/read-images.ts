@@ -5,35 +5,27 @@ import type { SchemaRegistry } from '../avro/registry/registry';
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import type { LogRecord } from '../log/commit-log';
+import type { VendorRecord } from '../types';
 import { changeInGroups, type GroupChains, GroupIndex, groupTransitions, keyOfGroups } from './group-index';
-import type { ImageFile } from './image-file';
 import type { ImageStore } from './image-store';
-import type { ImageDecoder } from './pending-state';
 import type { SourceOffset } from './source-offset';
 
 /** The images of a feed as far as the log has been read, and what follows from them. */
 export interface ReadImages {
   readonly images: ImageStore;
-  readonly file: Pick<ImageFile, 'keep'>;
   /** By `keyOfGroups`. Groups that are not there must be made from all images. */
   readonly groups: Map<string, GroupChains>;
   /** Live images in each partition of the current topic. */
   readonly partitionCounts: number[];
 }
 
-export interface ImageReader {
-  /** Images of another incarnation that no later record has overwritten or removed yet. */
-  readonly foreign: ReadonlyMap<string, LogRecord>;
-  /** Whether `learn` is to be called before `take`. Nearly all writers are known, and each await would cost a promise. */
-  isUnknown(record: LogRecord): boolean;
-  /** Learns the schema that wrote the image. @throws HighwaterError STATE_DAMAGED, REGISTRY_* */
-  learn(record: LogRecord): Promise<void>;
-  /** Takes over a record of the log. @param offset by which the age of the image is known */
-  take(record: LogRecord, offset: SourceOffset | null): void;
-}
-
 /** So many steps within groups are as quick as making them anew: at first, and more with each record. */
 const [STEPS, STEPS_EACH] = [1_000_000, 100];
+
+/** Images as records of the feed's schema. */
+export interface ImageDecoder {
+  decode(image: Buffer): VendorRecord;
+}
 
 export interface ReadingImages {
   readonly codec: FeedCodec;
@@ -45,27 +37,27 @@ export interface ReadingImages {
 /** Brings images up to date with records of the log. */
 export function imageReader(
   feed: Feed,
-  read: ReadImages,
+  { images, groups: allGroups, partitionCounts: counts }: ReadImages,
   { codec, registry, decoder }: ReadingImages,
-): ImageReader {
-  const { images, partitionCounts: counts } = read;
+) {
   const foreign = new Map<string, LogRecord>();
-  const records = {
-    find: images.find,
-    idOf: images.idOf,
-    record: (number: number) => decoder.decode(images.imageOf(number)),
-  };
+  const recordOf = (number: number) => decoder.decode(images.imageOf(number));
   const groups = groupTransitions(feed).flatMap((transition) => {
-    const chains = read.groups.get(keyOfGroups(transition));
-    return chains === undefined ? [] : [new GroupIndex(transition, records, chains)];
+    const chains = allGroups.get(keyOfGroups(transition));
+    return chains === undefined ? [] : [new GroupIndex(transition, images, recordOf, chains)];
   });
 
   let steps = STEPS;
   return {
-    foreign,
-    isUnknown: (record) => record.value !== null && !codec.image.knowsWriter(writerOf(record)),
-    learn: (record) => learnWriter(codec.image, record, registry),
-    take(record, offset) {
+    /** Images of another incarnation that no later record has overwritten or removed yet. */
+    foreign: foreign as ReadonlyMap<string, LogRecord>,
+    /** Whether `learn` is to be called before `take`. Nearly all writers are known, and each await would cost a promise. */
+    isUnknown: (record: LogRecord): boolean =>
+      record.value !== null && !codec.image.knowsWriter(writerOf(record)),
+    /** Learns the schema that wrote the image. @throws HighwaterError STATE_DAMAGED, REGISTRY_* */
+    learn: (record: LogRecord): Promise<void> => learnWriter(codec.image, record, registry),
+    /** Takes over a record of the log. @param offset by which the age of the image is known */
+    take(record: LogRecord, offset: SourceOffset | null): void {
       const { key, value, partition, headers } = record;
       const number = images.find(key);
       const difference = (value === null ? 0 : 1) - (number === -1 ? 0 : 1);
@@ -80,14 +72,17 @@ export function imageReader(
           isOutOfScope: seq <= (offset?.scope_seq ?? 0),
         });
       };
-      if (groups.length === 0) return change();
-      const before = number === -1 ? null : records.record(number);
-      changeInGroups(groups, { id: key, before, after: value && decoder.decode(value), change });
+      if (groups.length === 0) {
+        change();
+        return;
+      }
+      const before = number === -1 ? null : recordOf(number);
+      changeInGroups(groups, key, before, value && decoder.decode(value), change);
       steps += STEPS_EACH;
       if (groups.every((group) => group.steps < steps)) return;
       // They are large, and quicker made anew from all images.
       groups.length = 0;
-      read.groups.clear();
+      allGroups.clear();
     },
   };
 }

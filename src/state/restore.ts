@@ -14,8 +14,14 @@ import { keptIdField } from './id-field';
 import { type ImageFile, imageFiles, type KeptImages } from './image-file';
 import { imageStore } from './image-store';
 import { type GoingOn, keepImages, readKept } from './kept-images';
-import type { ImageDecoder } from './pending-state';
-import { imageReader, learnWriter, leavesImagesWhole, type ReadImages, writerOf } from './read-images';
+import {
+  type ImageDecoder,
+  imageReader,
+  learnWriter,
+  leavesImagesWhole,
+  type ReadImages,
+  writerOf,
+} from './read-images';
 import { firstSourceOffset, newIncarnation, nothingLearned, type SourceOffset } from './source-offset';
 
 export interface RestoreDeps {
@@ -84,7 +90,7 @@ async function fromLog(file: ImageFile, restoring: Restoring): Promise<ReadImage
   const { session, topics } = restoring;
   const images = imageStore(file);
   const partitionCounts: number[] = new Array(session.partitionsOf(topics.current.name)).fill(0);
-  const restored = { images, file, partitionCounts, groups: new Map() };
+  const restored = { images, partitionCounts, groups: new Map() };
   await readImages(restored, restoring);
   return restored;
 }

@@ -3,7 +3,7 @@ import type { Feed } from '../../src/feeds/feed';
 import type { ProducerRecord } from '../../src/log/commit-log';
 import { transact } from '../../src/pipeline/transaction/transact';
 import type { OwnedFeed } from '../../src/runtime/owned-feed';
-import type { PendingState } from '../../src/state/pending-state';
+import type { PendingState } from '../../src/state/feed-state';
 
 export interface LeftLetter {
   readonly raw: string;

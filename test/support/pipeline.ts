@@ -64,7 +64,6 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
     feedState(feed, decoder, {
       offset,
       images: stored(images, offset),
-      file: { keep: async () => {} },
       groups: new Map(),
       deadLetters: new Set(),
       partitionCounts: new Array(topics.current.partitions).fill(0),

@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { jsonText } from '../../json/json-text';
 import { wholeOf } from '../../json/unreadable-row';
-import type { PendingState } from '../../state/pending-state';
+import type { PendingState } from '../../state/feed-state';
 import type { DeadLetter, Rejected, TooLarge, Unfit, VendorRecord } from '../../types';
 import type { Decoded } from '../records/decode';
 

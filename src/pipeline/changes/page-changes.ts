@@ -3,7 +3,7 @@ import { valueAt } from '../../avro/path';
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import type { FeedSession } from '../../log/commit-log';
-import type { PendingState } from '../../state/pending-state';
+import type { PendingState } from '../../state/feed-state';
 import type { SourceOffset } from '../../state/source-offset';
 import type {
   Change,

@@ -3,7 +3,7 @@ import { isUnreadable, writerIdOf } from '../../avro/codec/record-decoder';
 import type { SchemaRegistry } from '../../avro/registry/registry';
 import { parseRow } from '../../json/answer-scan';
 import type { LogRecord, ProducerRecord } from '../../log/commit-log';
-import type { PendingState } from '../../state/pending-state';
+import type { PendingState } from '../../state/feed-state';
 import type { VendorRecord } from '../../types';
 import { PageChanges } from '../changes/page-changes';
 import { lookAt, type Sight } from '../look';

@@ -1,6 +1,5 @@
 import type { Gathered } from '../../log/commit-log';
-import type { FeedState } from '../../state/feed-state';
-import type { PendingState } from '../../state/pending-state';
+import type { FeedState, PendingState } from '../../state/feed-state';
 import type { SourceOffset } from '../../state/source-offset';
 import type { ScanPage } from '../../types';
 import type { PageNews } from '../changes/page-changes';

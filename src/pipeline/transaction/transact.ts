@@ -9,8 +9,7 @@ import {
   positionHeaders,
 } from '../../log/commit-log';
 import { type SpanOptions, traced } from '../../logging/tracing';
-import type { FeedState } from '../../state/feed-state';
-import type { PendingState } from '../../state/pending-state';
+import type { FeedState, PendingState } from '../../state/feed-state';
 import type { SourceOffset } from '../../state/source-offset';
 import type { Drift } from '../records/drift';
 

@@ -1,10 +1,10 @@
 import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { PendingState } from '../../../src/state/feed-state';
 import { feedState } from '../../../src/state/feed-state';
 import { type ImageStore, imageStore } from '../../../src/state/image-store';
 import type { KeepOptions } from '../../../src/state/kept-images';
-import type { PendingState } from '../../../src/state/pending-state';
 import { firstSourceOffset } from '../../../src/state/source-offset';
 import type { VendorRecord } from '../../../src/types';
 import { testFeed } from '../../support/feeds';
@@ -13,9 +13,8 @@ import { tempFolder } from '../../support/temp-folder';
 const folder = tempFolder();
 
 /** Images are the ids of their records. All records are of one group. */
-async function stateOver(images: ImageStore) {
+async function stateOver(images: ImageStore, kept: unknown[] = []) {
   let isBroken = false;
-  const kept: unknown[] = [];
   const recordOf = (id: string): VendorRecord => ({ id, updated: 1, values: { group: 'A', extra: {} } });
   const decoder = {
     decode(image: Buffer) {
@@ -27,7 +26,6 @@ async function stateOver(images: ImageStore) {
   const state = await feedState(testFeed('insights', { transitions: [transition] }), decoder, {
     offset: firstSourceOffset('insights', 'a life', 'scope'),
     ...{ images, groups: new Map(), deadLetters: new Set<string>(), partitionCounts: [0, 0, 0] },
-    file: { keep: async (write) => void kept.push(write) },
   });
   const apply = (pending: PendingState, id: string, isGone = false): void => {
     const after = isGone ? null : Buffer.from(id);
@@ -111,7 +109,9 @@ describe('a batch with many changes', () => {
 describe('at the end', () => {
   const inFile = () => {
     const fd = openSync(path.join(folder(), 'images'), 'wx+');
-    return stateOver(imageStore({ fd, close: () => closeSync(fd) }));
+    const kept: unknown[] = [];
+    const keep = async (write: unknown) => void kept.push(write);
+    return stateOver(imageStore({ fd, keep, close: () => closeSync(fd) }), kept);
   };
   const keep = (commit: number | null): KeepOptions => ({
     ...{ topic: 'insights.current', schemaId: 1 },

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
+import type { PendingState } from '../../../src/state/feed-state';
 import { feedState } from '../../../src/state/feed-state';
 import { changeInGroups, GroupIndex, type Groups } from '../../../src/state/group-index';
 import { imageStore } from '../../../src/state/image-store';
-import type { PendingState } from '../../../src/state/pending-state';
 import { firstSourceOffset } from '../../../src/state/source-offset';
 import type { VendorRecord } from '../../../src/types';
 import { testFeed } from '../../support/feeds';
@@ -84,7 +84,6 @@ describe('groups', () => {
         const restored = {
           offset,
           images,
-          file: { keep: async () => {} },
           groups: new Map(),
           deadLetters: new Set<string>(),
           partitionCounts: [0, 0, 0],
@@ -124,8 +123,8 @@ describe('groups', () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 60 }), (changes) => {
         const images = imageStore({ fd: null, slabBytes: 1024 });
-        const record = (number: number) => decoder.decode(images.imageOf(number));
-        const groups = [new GroupIndex(transition, { find: images.find, idOf: images.idOf, record })];
+        const recordAt = (number: number) => decoder.decode(images.imageOf(number));
+        const groups = [new GroupIndex(transition, images, recordAt)];
         const rows = new Map<string, Row>();
         const shown = (id: string) => (rows.has(id) ? recordOf(id, rows.get(id)!) : null);
         for (const [number, row] of changes) {
@@ -137,7 +136,7 @@ describe('groups', () => {
             if (row === null) images.delete(id);
             else images.set(id, Buffer.from(JSON.stringify({ id, ...row })));
           };
-          changeInGroups(groups, { id, before, after: shown(id), change });
+          changeInGroups(groups, id, before, shown(id), change);
           expectGroups({ groups }, rows);
         }
       }),

@@ -47,17 +47,16 @@ const rest = {
 
 /** A new store in a new file. */
 function begin() {
-  const file = files().open();
-  return { file, store: imageStore({ ...file, slabBytes: SLAB_BYTES }) };
+  return { store: imageStore({ ...files().open(), slabBytes: SLAB_BYTES }) };
 }
 
-async function keep({ file, store }: ReturnType<typeof begin>, chains = new GroupChains()): Promise<void> {
+async function keep({ store }: ReturnType<typeof begin>, chains = new GroupChains()): Promise<void> {
   const facts: KeptFacts = {
     ...rest,
     store: store.facts()!,
     groups: [{ transition: 'a transition', facts: chains.heads.facts() }],
   };
-  await file.keep((table) => writeTable(table, facts, [...store.columns, ...chains.columns]));
+  await store.keep((table) => writeTable(table, facts, [...store.columns, ...chains.columns]));
   store.close();
 }
 
@@ -72,7 +71,7 @@ async function take() {
     await readColumns([...store.columns, ...chains.columns]);
     store.restored(facts.store);
     chains.heads.restored(facts.groups[0]!.facts);
-    return { file: kept.file, store, chains, facts };
+    return { store, chains, facts };
   } finally {
     await kept.table.close();
   }
@@ -215,12 +214,12 @@ describe('a state that is kept', () => {
   });
 
   it('is not written when the file is damaged, or does not have all images', async () => {
-    const { file, store } = begin();
+    const { store } = begin();
     for (let i = 0; i < 100; i++) store.set(`id-${i}`, Buffer.alloc(60, i));
     writeFileSync(path.join(folder, readdirSync(folder)[0]!), '');
     expect(() => store.get('id-0')).toThrow(expect.objectContaining({ code: 'STATE_FILE_DAMAGED' }));
     expect(store.facts()).toBeNull();
-    file.close();
+    store.close();
 
     const name = path.join(folder, 'read-only');
     writeFileSync(name, '');
@@ -245,7 +244,7 @@ describe('the files of a feed', () => {
 
   it('of two owners in one folder: the one that ends need not warn that the other has begun', async () => {
     const logger = quietLogger();
-    const file = imageFiles(folder, TOPIC, 'ipos', logger).open();
+    const file = imageFiles(folder, TOPIC, 'ipos', logger).create();
     const next = files();
     await file.keep(async () => void next.open());
     file.close();
@@ -259,7 +258,7 @@ describe('the files of a feed', () => {
     const taken = (await files().take())!;
     await taken.table.close();
     expect(names()).toStrictEqual([`${TOPIC}.images`]);
-    taken.file.close();
+    taken.file.close!();
   });
 
   it('can be removed under an owner, who goes on and keeps nothing', async () => {
@@ -276,7 +275,7 @@ describe('the files of a feed', () => {
   });
 
   it('have names that a file system takes, however long the topic’s is', () => {
-    const file = imageFiles(folder, 'x'.repeat(249), 'ipos', quietLogger()).open();
+    const file = imageFiles(folder, 'x'.repeat(249), 'ipos', quietLogger()).create();
     expect(file.fd).not.toBeNull();
     file.close();
   });
