@@ -13,8 +13,8 @@ import { createImages } from '../pipeline/changes/images';
 import { GroupChains, groupTransitions, keyOfGroups } from '../state/group-index';
 import { imageFiles, type KeptImages } from '../state/image-file';
 import { imageStore } from '../state/image-store';
-import { keepImages, readKept } from '../state/kept-images';
-import { imageReader, learnWriter, leavesImagesWhole, type ReadImages, writerOf } from '../state/read-images';
+import { type ReadImages, readKept } from '../state/kept-images';
+import { imageReader, learnWriter, leavesImagesWhole, writerOf } from '../state/read-images';
 import type { SourceOffset } from '../state/source-offset';
 
 export interface StandbyDeps {
@@ -111,7 +111,8 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal) {
   const source = await log.ends(sourceOffset.name, 'beginning', signal);
   if (ends.size === 0 || source.ends.size === 0) return null;
   const codec = await unlessAborted(createFeedCodec(feed, deps.topics, registry), signal);
-  const reading = { codec, registry, decoder: createImages(feed, codec.schemas.record, codec.image) };
+  const decoder = createImages(feed, codec.schemas.record, codec.image);
+  const reading = { feed, topics: deps.topics, codec, registry, decoder };
   let offset: SourceOffset | null = null;
   /** Where the source offset is read on. */
   let next = source.ends.get(0)!;
@@ -128,8 +129,8 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal) {
   // From here to the return the signal must not end it: what was kept is taken only once.
   const read = (await fromKept(await files.take())) ?? fromNothing();
   const { images, partitionCounts } = read;
-  const reader = imageReader(feed, read, reading);
   const positions = [...read.end.offsets];
+  const reader = imageReader(read, reading, positions);
   /** Images, and source offsets with news, that were taken. */
   let taken = 0;
 
@@ -137,8 +138,7 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal) {
     if (found === null) return null;
     try {
       const file = { ...found.file, onWriteError };
-      const expected = { ...reading, feed, topics: deps.topics, topicId, offset };
-      return await readKept({ ...found, file }, expected);
+      return await readKept({ ...found, file }, { ...reading, topicId, offset });
     } catch (error) {
       if (leavesImagesWhole(error)) throw error;
       const { message } = error as Error;
@@ -193,7 +193,6 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal) {
       if (reader.isUnknown(record)) await unlessAborted(reader.learn(record), over);
       while (isAhead(record)) await once(moved, 'offset', { signal: over });
       reader.take(record, known);
-      positions[record.partition] = record.logOffset + 1;
       taken++;
       if (breather.isDue()) await breather.breathe();
     }
@@ -241,10 +240,7 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal) {
       await Promise.all(parts.map((part) => part.catch(fail))).finally(leave);
       if (!signal.aborted) failed.signal.throwIfAborted();
     },
-    keep(): Promise<void> {
-      const end = { topicId, offsets: positions, commit: null };
-      return keepImages(read, known, { topic: current.name, end, schemaId: codec.image.schemaId });
-    },
+    keep: () => reader.keep(topicId, known),
     close: () => images.close(),
   };
 }

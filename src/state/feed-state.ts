@@ -4,8 +4,7 @@ import { partitionOf } from '../log/partitioner';
 import type { Change, VendorRecord } from '../types';
 import { GroupIndex, groupTransitions, keyOfGroups, PendingGroups } from './group-index';
 import { type ImageStore, stateTooLarge } from './image-store';
-import { type KeepOptions, keepImages } from './kept-images';
-import type { ImageDecoder, ReadImages } from './read-images';
+import { type ImageDecoder, type KeepOptions, keepImages, type ReadImages } from './kept-images';
 import type { SourceOffset } from './source-offset';
 
 /** The state as the log has it. */

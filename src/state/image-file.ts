@@ -44,7 +44,8 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
       });
   };
 
-  const newName = (): string => path.join(folder!, `${stem}${randomUUID()}.images`);
+  const inFolder = (name: string): string => path.join(folder!, name);
+  const newName = (): string => inFolder(`${stem}${randomUUID()}.images`);
 
   function imageFile(opened: string, fd: number): Required<Omit<ImageFile, 'slabBytes'>> {
     let images = opened;
@@ -89,13 +90,20 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
     };
   }
 
-  const isOurs = (name: string): boolean =>
-    name.startsWith(stem) && /^[0-9a-f-]{36}\.(images|table|table\.new)$/.test(name.slice(stem.length));
-  const names = (): string[] => readdirSync(folder!).filter(isOurs);
-  const removeAllBut = (images: string | null): void => {
-    for (const file of listed(names).map((name) => path.join(folder!, name)))
-      if (file !== images) remove(file);
-  };
+  /** None if there is no such folder. */
+  function files(): string[] {
+    const isOurs = (name: string): boolean =>
+      name.startsWith(stem) && /^[0-9a-f-]{36}\.(images|table|table\.new)$/.test(name.slice(stem.length));
+    try {
+      return readdirSync(folder!).filter(isOurs).map(inFolder);
+    } catch {
+      return [];
+    }
+  }
+
+  function removeAllBut(images: string | null): void {
+    for (const file of files()) if (file !== images) remove(file);
+  }
 
   function create(): ReturnType<typeof imageFile> {
     // As the embedded log would make it, which may use the same folder later.
@@ -109,9 +117,9 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
     /** Takes what the owner before has kept here; null: nothing that can be taken. */
     async take(): Promise<KeptImages | null> {
       if (folder === null) return null;
-      for (const name of listed(names)) {
+      for (const name of files()) {
         if (!name.endsWith('.table')) continue;
-        const kept = await taken(path.join(folder, name), folder).catch((error: Error) => {
+        const kept = await taken(name, folder).catch((error: Error) => {
           logger.info(`Kept images of feed ${feed} cannot be used: ${error.message}.`, facts);
           return null;
         });
@@ -152,15 +160,6 @@ function remove(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {}
-}
-
-/** Empty if there is no such folder. */
-function listed(names: () => string[]): string[] {
-  try {
-    return names();
-  } catch {
-    return [];
-  }
 }
 
 /**

@@ -1,21 +1,47 @@
 import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
+import type { FeedCodec } from '../avro/codec/feed-codec';
+import type { SchemaRegistry } from '../avro/registry/registry';
 import type { Feed } from '../feeds/feed';
 import type { FeedTopics, TopicEnd } from '../log/commit-log';
+import type { VendorRecord } from '../types';
 import type { Column } from './column';
 import { GroupChains, groupTransitions, keyOfGroups } from './group-index';
 import type { HashFacts } from './hash-index';
 import type { KeptImages } from './image-file';
 import { type ImageStore, imageStore, type StoreFacts } from './image-store';
-import type { ReadImages, ReadingImages } from './read-images';
 import type { SourceOffset } from './source-offset';
+
+/** The images of a feed as far as the log has been read, and what follows from them. */
+export interface ReadImages {
+  readonly images: ImageStore;
+  /** By `keyOfGroups`. Groups that are not there must be made from all images. */
+  readonly groups: Map<string, GroupChains>;
+  /** Live images in each partition of the current topic. */
+  readonly partitionCounts: number[];
+}
+
+/** Images as records of the feed's schema. */
+export interface ImageDecoder {
+  decode(image: Buffer): VendorRecord;
+}
+
+/** What it takes to read images. */
+export interface Reading {
+  readonly feed: Feed;
+  readonly topics: FeedTopics;
+  readonly codec: FeedCodec;
+  /** For images of all schemas that the codec knows. */
+  readonly decoder: ImageDecoder;
+  readonly registry: SchemaRegistry;
+}
 
 /** Raise it with each change of hashes, flags, entries, groups and their ranks: a table of another form is not used. */
 const FORM = 2;
 
 /** What a table says of the state that it holds. */
 export interface KeptFacts {
-  /** The topic of the images, and where it ended. */
+  /** The topic of the images, and how far they have been read from it or written to it. */
   readonly topic: string;
   readonly end: TopicEnd;
   readonly incarnation: string;
@@ -33,13 +59,7 @@ export interface KeptFacts {
   readonly groups: readonly { readonly transition: string; readonly facts: HashFacts }[];
 }
 
-export interface KeepOptions {
-  /** The topic of the images, and how far they have been read from it or written to it. */
-  readonly topic: string;
-  readonly end: TopicEnd;
-  /** Schema by which the groups were read from the images. */
-  readonly schemaId: number;
-}
+export type KeepOptions = Pick<KeptFacts, 'topic' | 'end' | 'schemaId'>;
 
 /**
  * Keeps images as they are for the next owner in this folder, if they are in a file.
@@ -64,9 +84,7 @@ export async function keepImages(
   await images.keep((table) => writeTable(table, facts, columnsOf(images, groups)));
 }
 
-export interface GoingOn extends ReadingImages {
-  readonly feed: Feed;
-  readonly topics: FeedTopics;
+export interface GoingOn extends Reading {
   /** The id of the topic that holds the images, as `TopicEnd.topicId`. */
   readonly topicId: string | null;
   /** As the log has it now. */

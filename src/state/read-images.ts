@@ -1,49 +1,29 @@
-import type { FeedCodec } from '../avro/codec/feed-codec';
 import { readSchemaId } from '../avro/codec/wire';
 import type { WireType } from '../avro/codec/wire-type';
 import type { SchemaRegistry } from '../avro/registry/registry';
 import { HighwaterError } from '../errors';
-import type { Feed } from '../feeds/feed';
 import type { LogRecord } from '../log/commit-log';
-import type { VendorRecord } from '../types';
-import { changeInGroups, type GroupChains, GroupIndex, groupTransitions, keyOfGroups } from './group-index';
-import type { ImageStore } from './image-store';
+import { changeInGroups, GroupIndex, groupTransitions, keyOfGroups } from './group-index';
+import { keepImages, type ReadImages, type Reading } from './kept-images';
 import type { SourceOffset } from './source-offset';
-
-/** The images of a feed as far as the log has been read, and what follows from them. */
-export interface ReadImages {
-  readonly images: ImageStore;
-  /** By `keyOfGroups`. Groups that are not there must be made from all images. */
-  readonly groups: Map<string, GroupChains>;
-  /** Live images in each partition of the current topic. */
-  readonly partitionCounts: number[];
-}
 
 /** So many steps within groups are as quick as making them anew: at first, and more with each record. */
 const [STEPS, STEPS_EACH] = [1_000_000, 100];
 
-/** Images as records of the feed's schema. */
-export interface ImageDecoder {
-  decode(image: Buffer): VendorRecord;
-}
-
-export interface ReadingImages {
-  readonly codec: FeedCodec;
-  /** For images of all schemas that the codec knows. */
-  readonly decoder: ImageDecoder;
-  readonly registry: SchemaRegistry;
-}
-
-/** Brings images up to date with records of the log. */
+/**
+ * Brings images up to date with records of the log.
+ * @param offsets of the records to go on with, by partition; moved with each of them
+ */
 export function imageReader(
-  feed: Feed,
-  { images, groups: allGroups, partitionCounts: counts }: ReadImages,
-  { codec, registry, decoder }: ReadingImages,
+  read: ReadImages,
+  { feed, topics, codec, registry, decoder }: Reading,
+  offsets: number[],
 ) {
+  const { images, partitionCounts: counts } = read;
   const foreign = new Map<string, LogRecord>();
   const recordOf = (number: number) => decoder.decode(images.imageOf(number));
   const groups = groupTransitions(feed).flatMap((transition) => {
-    const chains = allGroups.get(keyOfGroups(transition));
+    const chains = read.groups.get(keyOfGroups(transition));
     return chains === undefined ? [] : [new GroupIndex(transition, images, recordOf, chains)];
   });
 
@@ -58,7 +38,7 @@ export function imageReader(
     learn: (record: LogRecord): Promise<void> => learnWriter(codec.image, record, registry),
     /** Takes over a record of the log. @param offset by which the age of the image is known */
     take(record: LogRecord, offset: SourceOffset | null): void {
-      const { key, value, partition, headers } = record;
+      const { key, value, partition, logOffset, headers } = record;
       const number = images.find(key);
       const difference = (value === null ? 0 : 1) - (number === -1 ? 0 : 1);
       counts[partition] = (counts[partition] ?? 0) + difference;
@@ -72,17 +52,23 @@ export function imageReader(
           isOutOfScope: seq <= (offset?.scope_seq ?? 0),
         });
       };
-      if (groups.length === 0) {
-        change();
-        return;
+      if (groups.length === 0) change();
+      else {
+        const before = number === -1 ? null : recordOf(number);
+        changeInGroups(groups, key, before, value && decoder.decode(value), change);
+        steps += STEPS_EACH;
+        // They are large, and quicker made anew from all images.
+        if (groups.some((group) => group.steps >= steps)) {
+          groups.length = 0;
+          read.groups.clear();
+        }
       }
-      const before = number === -1 ? null : recordOf(number);
-      changeInGroups(groups, key, before, value && decoder.decode(value), change);
-      steps += STEPS_EACH;
-      if (groups.every((group) => group.steps < steps)) return;
-      // They are large, and quicker made anew from all images.
-      groups.length = 0;
-      allGroups.clear();
+      offsets[partition] = logOffset + 1;
+    },
+    /** Keeps the images as far as they have been read, with the source offset that they go with. */
+    keep(topicId: string | null, offset: SourceOffset): Promise<void> {
+      const end = { topicId, offsets, commit: null };
+      return keepImages(read, offset, { topic: topics.current.name, end, schemaId: codec.image.schemaId });
     },
   };
 }

@@ -1,36 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createBreather } from '../async/slices';
-import type { FeedCodec } from '../avro/codec/feed-codec';
-import type { SchemaRegistry } from '../avro/registry/registry';
 import { HighwaterError } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
 import type { Feed } from '../feeds/feed';
 import { idPaths } from '../feeds/row-keys';
 import { requestFingerprint } from '../feeds/scope';
-import type { FeedSession, FeedTopics, LogRecord, TopicEnd } from '../log/commit-log';
+import type { FeedSession, LogRecord, TopicEnd } from '../log/commit-log';
 import type { Logger } from '../logging/logger';
 import type { RestoredState } from './feed-state';
 import { keptIdField } from './id-field';
 import { type ImageFile, imageFiles, type KeptImages } from './image-file';
 import { imageStore } from './image-store';
-import { type GoingOn, keepImages, readKept } from './kept-images';
-import {
-  type ImageDecoder,
-  imageReader,
-  learnWriter,
-  leavesImagesWhole,
-  type ReadImages,
-  writerOf,
-} from './read-images';
+import { type GoingOn, type ReadImages, type Reading, readKept } from './kept-images';
+import { imageReader, learnWriter, leavesImagesWhole, writerOf } from './read-images';
 import { firstSourceOffset, newIncarnation, nothingLearned, type SourceOffset } from './source-offset';
 
-export interface RestoreDeps {
+export interface RestoreDeps extends Omit<Reading, 'feed'> {
   readonly session: FeedSession;
-  readonly topics: FeedTopics;
-  readonly codec: FeedCodec;
-  /** As `ReadingImages.decoder`. */
-  readonly decoder: ImageDecoder;
-  readonly registry: SchemaRegistry;
   readonly logger: Logger;
   /** Folder for the images; null: they stay in memory. */
   readonly stateDir: string | null;
@@ -77,8 +63,7 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
     else deadLetters.add(key);
   }
   const kept = await files.take();
-  const images =
-    (kept === null ? null : await fromKept(kept, restoring)) ?? (await fromLog(files.open(), restoring));
+  const images = (kept && (await fromKept(kept, restoring))) ?? (await fromLog(files.open(), restoring));
   return { ...images, offset: offset ?? newOffset(feed, deps.scope, Date.now()), deadLetters };
 }
 
@@ -88,11 +73,10 @@ interface Restoring extends RestoreDeps, GoingOn {
 
 async function fromLog(file: ImageFile, restoring: Restoring): Promise<ReadImages> {
   const { session, topics } = restoring;
-  const images = imageStore(file);
   const partitionCounts: number[] = new Array(session.partitionsOf(topics.current.name)).fill(0);
-  const restored = { images, partitionCounts, groups: new Map() };
-  await readImages(restored, restoring);
-  return restored;
+  const read = { images: imageStore(file), partitionCounts, groups: new Map() };
+  await readImages(read, restoring);
+  return read;
 }
 
 /**
@@ -103,11 +87,11 @@ async function fromLog(file: ImageFile, restoring: Restoring): Promise<ReadImage
 async function fromKept(kept: KeptImages, restoring: Restoring): Promise<ReadImages | null> {
   const { feed, logger, signal } = restoring;
   try {
-    const { end, ...images } = await readKept(kept, restoring);
-    const changes = await readImages(images, restoring, end);
-    const told = { feed: feed.name, records: images.images.size, changes };
+    const { end, ...read } = await readKept(kept, restoring);
+    const changes = await readImages(read, restoring, end);
+    const told = { feed: feed.name, records: read.images.size, changes };
     logger.debug(`Feed ${feed.name} goes on with the images that it kept.`, told);
-    return images;
+    return read;
   } catch (error) {
     signal.throwIfAborted();
     if (leavesImagesWhole(error)) throw error;
@@ -127,52 +111,36 @@ async function fromKept(kept: KeptImages, restoring: Restoring): Promise<ReadIma
  * far as they have come, and the next try goes on with them
  */
 async function readImages(read: ReadImages, restoring: Restoring, after?: TopicEnd): Promise<number> {
-  const { topics, codec, signal, session, offset } = restoring;
-  const topic = topics.current.name;
-  const offsets = [...(after?.offsets ?? read.partitionCounts.map(() => 0))];
-  try {
-    return await readRecords(read, restoring, after, offsets);
-  } catch (error) {
-    const topicId = session.endOf(topic)?.topicId;
-    if (offset !== null && topicId !== undefined && (signal.aborted || leavesImagesWhole(error))) {
-      const end = { topicId, offsets, commit: null };
-      await keepImages(read, offset, { topic, end, schemaId: codec.image.schemaId });
-    }
-    read.images.close();
-    throw error;
-  }
-}
-
-/** @param next by partition: the offset to read on from; moved with each record */
-async function readRecords(
-  read: ReadImages,
-  restoring: Restoring,
-  after: TopicEnd | undefined,
-  next: number[],
-): Promise<number> {
   const { feed, offset, session, topics, signal } = restoring;
   const { images, partitionCounts: counts } = read;
-  const reader = imageReader(feed, read, restoring);
+  const topic = topics.current.name;
+  const reader = imageReader(read, restoring, [...(after?.offsets ?? counts.map(() => 0))]);
   const breather = createBreather();
   let records = 0;
   const tell = (isDone: boolean) =>
     restoring.onRestore?.(feed.name, { images: images.size, of: offset?.record_count ?? 0, records, isDone });
-  tell(false);
-  for await (const record of session.restore(topics.current.name, signal, after)) {
-    records += 1;
-    if (records % TELL_EVERY === 0) tell(false);
-    if (reader.isUnknown(record)) await reader.learn(record);
-    reader.take(record, offset);
-    next[record.partition] = record.logOffset + 1;
-    if (breather.isDue()) await breather.breathe();
+  try {
+    tell(false);
+    for await (const record of session.restore(topic, signal, after)) {
+      records += 1;
+      if (records % TELL_EVERY === 0) tell(false);
+      if (reader.isUnknown(record)) await reader.learn(record);
+      reader.take(record, offset);
+      if (breather.isDue()) await breather.breathe();
+    }
+    tell(true);
+    for (const record of reader.foreign.values()) throw foreignImage(feed, record, offset);
+    // If the topic was lost, cut or repartitioned, missing records would be published as created, or out of order.
+    if (offset !== null && !isDeepStrictEqual(counts, [...offset.partition_counts]))
+      throw otherImages(topic, counts, offset);
+    return records;
+  } catch (error) {
+    const topicId = session.endOf(topic)?.topicId;
+    if (offset !== null && topicId !== undefined && (signal.aborted || leavesImagesWhole(error)))
+      await reader.keep(topicId, offset);
+    images.close();
+    throw error;
   }
-  tell(true);
-  for (const record of reader.foreign.values()) throw foreignImage(feed, record, offset);
-  // If the topic was lost, cut or repartitioned, missing records would be published as created, or out of order.
-  if (offset !== null && !isDeepStrictEqual(counts, [...offset.partition_counts])) {
-    throw otherImages(topics.current.name, counts, offset);
-  }
-  return records;
 }
 
 async function restoreOffset(

@@ -1,72 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import type { SourceOffset } from '../consumer/schemas';
 
-/** Stored position of a feed. `schemas/source-offset.avsc` describes the fields. */
-export interface SourceOffset {
-  readonly feed: string;
-  readonly high_water_mark: number;
-  readonly snapshot: 'pending' | 'running' | 'complete';
-  readonly snapshot_completed_ms: number | null;
-  readonly incarnation: string;
-  readonly owner: string;
-  readonly owner_epoch: string;
-  readonly commit: number;
-  readonly seq: number;
-  readonly record_count: number;
-  readonly partition_counts: readonly number[];
-  readonly scope: string;
-  readonly asked_by: string;
-  readonly topic: string;
-  readonly id_field: readonly string[];
-  readonly scope_seq: number;
-  readonly scope_since_ms: number;
-  readonly snapshot_seq: number;
-  readonly last_reconcile_ms: number | null;
-  readonly begins_at: number;
-  readonly backfill: BackfillProgress | null;
-  readonly page_offset_unit: 'page' | 'record' | null;
-  readonly first_page: number | null;
-  readonly page_size: number | null;
-  readonly longest_page: number | null;
-  readonly ordered: boolean;
-  readonly page_begin: number;
-  readonly rows_before_next: number;
-  readonly filter_lag: number;
-  readonly filter_tested_at: number;
-  readonly empty_since_ms: number | null;
-  readonly last_complete_scan_ms: number | null;
-  readonly poll_interval_ms: number | null;
-  readonly paused: boolean;
-  readonly parked: string | null;
-  readonly last_error: string | null;
-  readonly withheld_deletes: number;
-  readonly drift: readonly DriftedMember[];
-  readonly ts_ms: number;
-}
+/** Made from `schemas/source-offset.avsc`, which describes the fields. */
+export type { Backfill as BackfillProgress, DriftedMember, SourceOffset } from '../consumer/schemas';
 
 /** Short and random: event ids never repeat. */
 export function newIncarnation(): string {
   return randomBytes(4).toString('hex');
-}
-
-/** A member that the API sends otherwise than the schema says. */
-export interface DriftedMember {
-  readonly path: string;
-  readonly type: string;
-  /** Null: the schema does not know it. */
-  readonly expected: string | null;
-  readonly count: number;
-}
-
-/** A backfill that has begun and not reached its end. Dates are calendar dates, `next_second` is in Unix seconds. */
-export interface BackfillProgress {
-  readonly from: string;
-  readonly to: string;
-  readonly next_date: string | null;
-  readonly next_second: number | null;
-  readonly asked_ms: number;
-  readonly spent_ms: number;
-  readonly pages: number;
-  readonly rows: number;
 }
 
 /** Nothing is known of the API's paging and filter. */

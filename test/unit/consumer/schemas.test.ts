@@ -1,6 +1,5 @@
 import type { LogEvent } from '../../../src/consumer/event';
 import type * as published from '../../../src/consumer/schemas';
-import type { SourceOffset } from '../../../src/state/source-offset';
 import type { EventSource, EventTail } from '../../../src/types';
 
 /** Whether the two types are the same one: each can stand for the other. */
@@ -10,7 +9,6 @@ type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 // that the program writes.
 true satisfies Same<published.Source, EventSource>;
 true satisfies Same<published.RecordChange<1>['op'], EventTail['op']>;
-true satisfies Same<published.SourceOffset, SourceOffset>;
 true satisfies Same<published.DealStatusChanged['origin'], EventSource['origin']>;
 true satisfies Same<published.RatingChanged['origin'], EventSource['origin']>;
 // Topics are named as they are called.
