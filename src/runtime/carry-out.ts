@@ -16,7 +16,7 @@ import { resetState } from '../pipeline/rounds/reset-state';
 import { retryDeadLetters } from '../pipeline/rounds/retry-dead-letters';
 import { unknownPaging } from '../pipeline/scan/pages/paging';
 import { movePosition } from '../pipeline/transaction/transact';
-import { assertSameIdField } from '../state/id-field';
+import { assertSameIdField } from '../state/restore';
 import {
   backfilled,
   done,

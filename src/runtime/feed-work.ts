@@ -6,7 +6,7 @@ import type { Logger } from '../logging/logger';
 import { type PollResult, pollFeed } from '../pipeline/poll';
 import { reconcile } from '../pipeline/rounds/reconcile';
 import { movePosition } from '../pipeline/transaction/transact';
-import { assertSameIdField } from '../state/id-field';
+import { assertSameIdField } from '../state/restore';
 import type { BackfillProgress } from '../state/source-offset';
 import {
   backfill,

@@ -68,7 +68,7 @@ export async function acquireFeed(
   try {
     const own = prepared ?? (await createFeedCodec(feed, topics, registry));
     const decoder = createImages(feed, own.schemas.record, own.image);
-    restored = await restore(feed, { ...deps, session, codec: own, decoder }, signal);
+    restored = await restore({ ...deps, feed, session, codec: own, decoder, signal });
     const writers = restored.images.writers.keys();
     const codec = await codecForImages(feed, topics, registry, own, writers, deps.logger);
     // Groups that were kept were read from the images by the feed's own schema.

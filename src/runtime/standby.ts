@@ -14,7 +14,7 @@ import { GroupChains, groupTransitions, keyOfGroups } from '../state/group-index
 import { imageFiles, type KeptImages } from '../state/image-file';
 import { imageStore } from '../state/image-store';
 import { type ReadImages, readKept } from '../state/kept-images';
-import { imageReader, learnWriter, leavesImagesWhole, writerOf } from '../state/read-images';
+import { imageReader, learnWriter, leavesImagesWhole } from '../state/read-images';
 import type { SourceOffset } from '../state/source-offset';
 
 export interface StandbyDeps {
@@ -158,8 +158,8 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal) {
 
   async function takeOffset(record: LogRecord, over: AbortSignal): Promise<void> {
     if (record.key === feed.name && record.value !== null) {
-      if (!codec.sourceOffset.knowsWriter(writerOf(record)))
-        await unlessAborted(learnWriter(codec.sourceOffset, record, registry), over);
+      const learning = learnWriter(codec.sourceOffset, record, registry);
+      if (learning) await unlessAborted(learning, over);
       offset = codec.sourceOffset.decode(record.value);
     }
     next = record.logOffset + 1;
@@ -190,7 +190,8 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal) {
     const breather = createBreather();
     const from = new Map(positions.entries());
     for await (const record of log.follow(current.name, from, over, topicId)) {
-      if (reader.isUnknown(record)) await unlessAborted(reader.learn(record), over);
+      const learning = reader.learn(record);
+      if (learning) await unlessAborted(learning, over);
       while (isAhead(record)) await once(moved, 'offset', { signal: over });
       reader.take(record, known);
       taken++;

@@ -91,34 +91,28 @@ export async function feedState(feed: FeedDefinition, decoder: ImageDecoder, res
       const number = images.find(id);
       return number === -1 ? null : recordOf(number);
     },
-    hasImage: (id: string): boolean => images.find(id) !== -1,
-    /** Whether the record has this image. */
-    isSame: images.isSame,
     /** The second at which the API last showed a record that has an image; null if unknown. */
     seenAt(id: string): number | null {
       const number = images.find(id);
       return number === -1 ? null : images.seenAt(number);
     },
-    see: images.see,
     hasDeadLetter: (sha256: string): boolean => deadLetters.has(sha256),
-    /** The record has an image from before the latest snapshot began, and has not been shown since. */
-    isUnshown: images.isUnshown,
     /** @throws HighwaterError STATE_TOO_LARGE, long before an image would find no place */
     assertRoom,
     begin(): PendingState {
       assertRoom();
-      return new PendingState(state);
+      return new PendingState(state, null);
     },
     /** As `PendingState.take`, in slices if there are many images. */
     take(changes: PendingState, taken: () => void): Promise<void> | undefined {
       assertOpen();
       isPartial = true;
       for (const [i, group] of groups.entries()) group.detach(changes.groups[i]!.changes);
-      const put = ([id, wire]: readonly [string, Buffer | null]): void => {
+      const put = ([id, { image, seenAt }]: readonly [string, PendingImage]): void => {
         assertOpen();
         last = null;
-        if (wire === null) images.delete(id);
-        else images.set(id, wire, { seenAt: changes.seen.get(id) ?? null });
+        if (image === null) images.delete(id);
+        else images.set(id, image, { seenAt });
       };
       const end = (): void => {
         assertOpen();
@@ -164,15 +158,20 @@ export async function feedState(feed: FeedDefinition, decoder: ImageDecoder, res
   return state;
 }
 
+interface PendingImage {
+  /** Null: removed. */
+  readonly image: Buffer | null;
+  /** Null: removed. */
+  seenAt: number | null;
+}
+
 /**
  * Changes that are not committed yet, in a layer over the committed state or over the pending changes of earlier pages. If something
  * fails, the layer is dropped: the layers below do not know of it. It answers like the committed state with these changes.
  */
 export class PendingState {
-  /** Null: removed. Once they are taken, the map belongs to the layer below. */
-  images = new Map<string, Buffer | null>();
-  /** `updated` of the images that are not removed. */
-  seen = new Map<string, number>();
+  /** Once they are taken, the map belongs to the layer below. */
+  images = new Map<string, PendingImage>();
   /** False: removed. */
   readonly deadLetters = new Map<string, boolean>();
   /** One for each transition with groups. */
@@ -181,13 +180,17 @@ export class PendingState {
   moved: Partial<SourceOffset> = {};
   /** By how many the images of each partition grow. */
   readonly growth: number[];
-  readonly decoder: ImageDecoder;
+  private readonly base: FeedState | PendingState;
   private isSettling = false;
 
-  constructor(private readonly base: FeedState | PendingState) {
-    this.groups = base.groups.map((group) => new PendingGroups(group));
-    this.growth = base.partitionCounts().map(() => 0);
-    this.decoder = base.decoder;
+  /** @param below null: there is only the committed state */
+  constructor(
+    private readonly state: FeedState,
+    private readonly below: PendingState | null,
+  ) {
+    this.base = below ?? state;
+    this.groups = this.base.groups.map((group) => new PendingGroups(group));
+    this.growth = this.base.partitionCounts().map(() => 0);
   }
 
   get offset(): SourceOffset {
@@ -195,28 +198,25 @@ export class PendingState {
   }
 
   image(id: string): Buffer | undefined {
-    const wire = this.images.get(id);
-    return wire === undefined ? this.base.image(id) : (wire ?? undefined);
+    const own = this.pending(id);
+    return own === undefined ? this.state.image(id) : (own.image ?? undefined);
   }
 
   record(id: string): VendorRecord | null {
-    const wire = this.images.get(id);
-    if (wire === undefined) return this.base.record(id);
-    return wire === null ? null : this.decoder.decode(wire);
+    const own = this.pending(id);
+    if (own === undefined) return this.state.record(id);
+    return own.image === null ? null : this.state.decoder.decode(own.image);
   }
 
-  hasImage(id: string): boolean {
-    const wire = this.images.get(id);
-    return wire === undefined ? this.base.hasImage(id) : wire !== null;
-  }
-
+  /** Whether the record has this image. */
   isSame(id: string, image: Buffer): boolean {
-    const wire = this.images.get(id);
-    return wire === undefined ? this.base.isSame(id, image) : wire?.equals(image) === true;
+    const own = this.pending(id);
+    return own === undefined ? this.state.records.isSame(id, image) : own.image?.equals(image) === true;
   }
 
   seenAt(id: string): number | null {
-    return this.images.has(id) ? (this.seen.get(id) ?? null) : this.base.seenAt(id);
+    const own = this.pending(id);
+    return own === undefined ? this.state.seenAt(id) : own.seenAt;
   }
 
   /**
@@ -224,19 +224,19 @@ export class PendingState {
    * It counts at once, because it is true whether or not the changes are committed.
    */
   see(id: string, updated: number): void {
-    const isOwn = this.images.has(id);
+    const own = this.images.get(id);
     // The base may have taken over the image already.
-    if (!isOwn || this.isSettling) this.base.see(id, updated);
-    if (isOwn && updated >= this.seen.get(id)!) this.seen.set(id, updated);
+    if (own === undefined || this.isSettling) (this.below ?? this.state.records).see(id, updated);
+    if (own !== undefined && own.seenAt !== null && updated >= own.seenAt) own.seenAt = updated;
   }
 
   hasDeadLetter(sha256: string): boolean {
     return this.deadLetters.get(sha256) ?? this.base.hasDeadLetter(sha256);
   }
 
-  /** A record that is published is shown. */
+  /** The record has an image from before the latest snapshot began, and has not been shown since, nor is it published now. */
   isUnshown(id: string): boolean {
-    return !this.images.has(id) && this.base.isUnshown(id);
+    return this.pending(id) === undefined && this.state.records.isUnshown(id);
   }
 
   partitionCounts(): readonly number[] {
@@ -245,13 +245,13 @@ export class PendingState {
 
   /** The order of calls matters: later records of a page are compared with the images of earlier records. */
   apply({ id, after, afterRecord, beforeRecord }: Change): void {
-    const more = (after === null ? 0 : 1) - (this.hasImage(id) ? 1 : 0);
+    const own = this.pending(id);
+    const isLive = own === undefined ? this.state.records.find(id) !== -1 : own.image !== null;
+    const more = (after === null ? 0 : 1) - (isLive ? 1 : 0);
     if (more !== 0) this.growth[partitionOf(id, this.growth.length)]! += more;
     // A read of a record that already has an image comes without the record before it.
     const before = beforeRecord ?? (this.groups.length === 0 ? null : this.record(id));
-    this.images.set(id, after);
-    if (afterRecord === null) this.seen.delete(id);
-    else this.seen.set(id, afterRecord.updated);
+    this.images.set(id, { image: after, seenAt: afterRecord?.updated ?? null });
     for (const group of this.groups) group.move(before, afterRecord, (other) => this.record(other));
   }
 
@@ -269,14 +269,10 @@ export class PendingState {
     this.moved = { ...this.moved, ...fields };
   }
 
-  assertRoom(): void {
-    this.base.assertRoom();
-  }
-
   /** A new layer over this one. @throws HighwaterError STATE_TOO_LARGE */
   begin(): PendingState {
-    this.assertRoom();
-    return new PendingState(this);
+    this.state.assertRoom();
+    return new PendingState(this.state, this);
   }
 
   /**
@@ -287,7 +283,6 @@ export class PendingState {
     this.isSettling = true;
     return this.base.take(this, () => {
       this.images = new Map(); // the old map belongs to the base now
-      this.seen = new Map();
       this.deadLetters.clear();
       for (const { changes } of this.groups) changes.clear();
       this.growth.fill(0);
@@ -303,13 +298,16 @@ export class PendingState {
   take(above: PendingState, taken: () => void): undefined {
     // Takes over the map if possible: most layers settle over an empty layer and have thousands of images.
     if (this.images.size === 0) this.images = above.images;
-    else for (const [id, wire] of above.images) this.images.set(id, wire);
-    if (this.seen.size === 0) this.seen = above.seen;
-    else for (const [id, updated] of above.seen) this.seen.set(id, updated);
+    else for (const [id, image] of above.images) this.images.set(id, image);
     for (const [sha256, isKept] of above.deadLetters) this.deadLetters.set(sha256, isKept);
     for (const [partition, more] of above.growth.entries()) this.growth[partition]! += more;
     for (const [i, group] of this.groups.entries()) group.take(above.groups[i]!.changes);
     this.moveOffset(above.moved);
     taken();
+  }
+
+  /** Of the nearest layer that has changed the record; undefined: none has. */
+  private pending(id: string): PendingImage | undefined {
+    return this.images.get(id) ?? this.below?.pending(id);
   }
 }

@@ -7,13 +7,7 @@ import { HashIndex, hashOf } from './hash-index';
 import type { ImageStore } from './image-store';
 
 /** The members of each group of a latest-in-group transition, and which of them is the newest. */
-export interface Groups {
-  readonly transition: LatestInGroupTransition;
-  /** Its id; null if the group has no members. */
-  newest(group: string): string | null;
-  /** Ids, in no order. */
-  members(group: string): Iterable<string>;
-}
+export type Groups = Pick<GroupIndex, 'transition' | 'newest' | 'members'>;
 
 /** What a transaction changes in a group. */
 interface GroupChanges {
@@ -37,11 +31,9 @@ export class GroupChains {
  * The groups as they are committed. They are derived from the images only, so they are the same after a restart. Each group is a chain of
  * numbers, the newest record first, outside the heap: lists of ids would be a third of the memory of the images.
  */
-export class GroupIndex implements Groups {
+export class GroupIndex {
   /** Records that were walked over so far. */
   steps = 0;
-  private readonly next: Column;
-  private readonly heads: HashIndex;
 
   /** @param recordOf the committed record of a number */
   constructor(
@@ -49,15 +41,15 @@ export class GroupIndex implements Groups {
     private readonly images: Pick<ImageStore, 'find' | 'idOf'>,
     private readonly recordOf: (number: number) => VendorRecord,
     readonly chains = new GroupChains(),
-  ) {
-    ({ next: this.next, heads: this.heads } = chains);
-  }
+  ) {}
 
+  /** Its id; null if the group has no members. */
   newest(group: string): string | null {
     const head = this.head(group);
     return head === -1 ? null : this.images.idOf(head);
   }
 
+  /** Ids, in no order. */
   *members(group: string): IterableIterator<string> {
     for (const number of this.chain(this.head(group))) yield this.images.idOf(number);
   }
@@ -86,10 +78,10 @@ export class GroupIndex implements Groups {
       const gone = new Set(Array.from(left, (id) => this.images.find(id)));
       const kept = [...this.chain(head)].filter((number) => !gone.has(number));
       kept.forEach((number, i) => {
-        this.next.set(number, (kept[i + 1] ?? -1) + 1);
+        this.chains.next.set(number, (kept[i + 1] ?? -1) + 1);
       });
-      if (kept.length === 0) this.heads.remove(hashOf(group), head);
-      else if (kept[0] !== head) this.heads.replace(hashOf(group), head, kept[0]!);
+      if (kept.length === 0) this.chains.heads.remove(hashOf(group), head);
+      else if (kept[0] !== head) this.chains.heads.replace(hashOf(group), head, kept[0]!);
     }
   }
 
@@ -109,31 +101,31 @@ export class GroupIndex implements Groups {
 
   private head(group: string): number {
     const isOf = (number: number) => groupOf(this.transition, this.recordOf(number)) === group;
-    return this.heads.find(hashOf(group), isOf);
+    return this.chains.heads.find(hashOf(group), isOf);
   }
 
   private *chain(head: number): IterableIterator<number> {
-    for (let number = head; number !== -1; number = this.next.get(number) - 1) {
+    for (let number = head; number !== -1; number = this.chains.next.get(number) - 1) {
       this.steps++;
       yield number;
     }
   }
 
   private moveHead(group: string, before: number, number: number): void {
-    this.next.set(number, before + 1);
-    if (before === -1) this.heads.add(hashOf(group), number);
-    else this.heads.replace(hashOf(group), before, number);
+    this.chains.next.set(number, before + 1);
+    if (before === -1) this.chains.heads.add(hashOf(group), number);
+    else this.chains.heads.replace(hashOf(group), before, number);
   }
 
   private insertBehind(head: number, number: number): void {
-    this.next.set(number, this.next.get(head));
-    this.next.set(head, number + 1);
+    this.chains.next.set(number, this.chains.next.get(head));
+    this.chains.next.set(head, number + 1);
   }
 
   private unchain(head: number, number: number): void {
     for (const before of this.chain(head))
-      if (this.next.get(before) === number + 1) {
-        this.next.set(before, this.next.get(number));
+      if (this.chains.next.get(before) === number + 1) {
+        this.chains.next.set(before, this.chains.next.get(number));
         return;
       }
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fdatasync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs';
-import { type FileHandle, open, rename, rm, unlink } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Logger } from '../logging/logger';
@@ -12,7 +12,7 @@ export interface ImageFile extends SlabOptions {
    * Writes the table that goes with the images as they are. The next owner in this folder may take both. Nothing may be written to the
    * images after it.
    */
-  keep?(write: (table: FileHandle) => Promise<void>): Promise<void>;
+  keep?(table: Iterable<Uint8Array>): Promise<void>;
 }
 
 /** A table that was kept, and its images. Nobody else has them any more. */
@@ -53,7 +53,7 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
     return {
       fd,
       onWriteError,
-      async keep(write) {
+      async keep(bytes) {
         const named = newName();
         const table = tableOf(named);
         try {
@@ -61,13 +61,7 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
           // Another name each time: a table from a copy of the folder must not meet later images.
           await rename(images, named);
           images = named;
-          const handle = await open(`${table}.new`, 'wx', 0o600);
-          try {
-            await write(handle);
-            await handle.sync();
-          } finally {
-            await handle.close();
-          }
+          await writeFile(`${table}.new`, bytes, { flag: 'wx', mode: 0o600, flush: true });
           await rename(`${table}.new`, table);
           isKept = true;
         } catch (error) {

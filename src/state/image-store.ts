@@ -120,7 +120,7 @@ export function imageStore(options: ImageFile = { fd: null }) {
   }
 
   function imageOf(number: number): Buffer {
-    return Buffer.from(slabs.entry(places.get(number)).image);
+    return Buffer.from(slabs.imageAt(places.get(number)));
   }
 
   return {
@@ -196,7 +196,7 @@ export function imageStore(options: ImageFile = { fd: null }) {
       count(slabs.release(place), -1);
       slabs.tidy();
     },
-    idOf: (number: number): string => slabs.entry(places.get(number)).id,
+    idOf: (number: number): string => slabs.idAt(places.get(number)),
     /** A copy of the image. */
     imageOf,
     /** The API shows the record at this second. If it was shown at a later second before, neither answer is believed. */

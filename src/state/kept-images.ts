@@ -81,7 +81,7 @@ export async function keepImages(
     scopeSeq: offset.scope_seq,
     groups: Array.from(groups, ([transition, { heads }]) => ({ transition, facts: heads.facts() })),
   };
-  await images.keep((table) => writeTable(table, facts, columnsOf(images, groups)));
+  await images.keep(tableOf(facts, columnsOf(images, groups)));
 }
 
 export interface GoingOn extends Reading {
@@ -111,7 +111,7 @@ export async function readKept(
       for (const id of images.writers.keys())
         if (!codec.image.knowsWriter(id)) codec.image.addWriter(id, await registry.schemaById(id));
     } catch (error) {
-      await images.keep((again) => writeTable(again, facts, columnsOf(images, groups)));
+      await images.keep(tableOf(facts, columnsOf(images, groups)));
       throw error;
     }
     // Other fields may make other groups. Groups of transitions that the feed has no longer would not follow the log.
@@ -167,23 +167,19 @@ function columnsOf(images: ImageStore, groups: ReadImages['groups']): Column[] {
 /** A number of 32 bits: size or checksum. */
 const NUMBER_BYTES = 4;
 
-/** Writes, one after the other, the size of the facts, the facts, the columns, and a checksum of all that. */
-export async function writeTable(
-  file: FileHandle,
-  facts: KeptFacts,
-  columns: readonly Column[],
-): Promise<void> {
+/** A table: one after the other, the size of the facts, the facts, the columns, and a checksum of all that. */
+export function* tableOf(facts: KeptFacts, columns: readonly Column[]): Generator<Uint8Array> {
   const pieces = columns.map((column) => column.pieces);
   const header = Buffer.from(JSON.stringify({ form: FORM, facts, pieces }));
   let checksum = 0;
-  const write = async (bytes: Uint8Array): Promise<void> => {
+  const summed = (bytes: Uint8Array): Uint8Array => {
     checksum = crc32(bytes, checksum);
-    await file.writeFile(bytes);
+    return bytes;
   };
-  await write(number(header.length));
-  await write(header);
-  for (const column of columns) for (let i = 0; i < column.pieces; i++) await write(column.piece(i));
-  await file.writeFile(number(checksum));
+  yield summed(number(header.length));
+  yield summed(header);
+  for (const column of columns) for (let i = 0; i < column.pieces; i++) yield summed(column.piece(i));
+  yield number(checksum);
 }
 
 /**

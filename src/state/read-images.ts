@@ -31,11 +31,12 @@ export function imageReader(
   return {
     /** Images of another incarnation that no later record has overwritten or removed yet. */
     foreign: foreign as ReadonlyMap<string, LogRecord>,
-    /** Whether `learn` is to be called before `take`. Nearly all writers are known, and each await would cost a promise. */
-    isUnknown: (record: LogRecord): boolean =>
-      record.value !== null && !codec.image.knowsWriter(writerOf(record)),
-    /** Learns the schema that wrote the image. @throws HighwaterError STATE_DAMAGED, REGISTRY_* */
-    learn: (record: LogRecord): Promise<void> => learnWriter(codec.image, record, registry),
+    /**
+     * Learns the schema that wrote the image, before `take`. @returns undefined: nearly all are known, and each await would cost a promise
+     * @throws HighwaterError STATE_DAMAGED, REGISTRY_*
+     */
+    learn: (record: LogRecord): Promise<void> | undefined =>
+      record.value === null ? undefined : learnWriter(codec.image, record, registry),
     /** Takes over a record of the log. @param offset by which the age of the image is known */
     take(record: LogRecord, offset: SourceOffset | null): void {
       const { key, value, partition, logOffset, headers } = record;
@@ -79,22 +80,23 @@ export function leavesImagesWhole(error: unknown): boolean {
   return /^((KAFKA|REGISTRY|SCHEMA)_|LOG_(FAILED|RESTORE_STALLED)$)/.test(code);
 }
 
+/** Another version of the project may have written the record by another schema. @returns undefined: it is known */
+export function learnWriter<T>(
+  type: WireType<T>,
+  record: LogRecord,
+  registry: SchemaRegistry,
+): Promise<void> | undefined {
+  const id = writerOf(record);
+  if (type.knowsWriter(id)) return undefined;
+  return registry.schemaById(id).then((schema) => type.addWriter(id, schema));
+}
+
 /** Id of the schema that the record's value was written with. */
-export function writerOf({ topic, key, value }: LogRecord): number {
+function writerOf({ topic, key, value }: LogRecord): number {
   try {
     return readSchemaId(value!);
   } catch (cause) {
     const what = `Topic ${topic} holds a value, of key ${key}, that highwater did not write: it is ${(cause as Error).message}.`;
     throw new HighwaterError('STATE_DAMAGED', what, { cause });
   }
-}
-
-/** Another version of the project may have written the record by another schema. */
-export async function learnWriter<T>(
-  type: WireType<T>,
-  record: LogRecord,
-  registry: SchemaRegistry,
-): Promise<void> {
-  const id = writerOf(record);
-  type.addWriter(id, await registry.schemaById(id));
 }

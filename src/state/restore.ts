@@ -8,15 +8,15 @@ import { requestFingerprint } from '../feeds/scope';
 import type { FeedSession, LogRecord, TopicEnd } from '../log/commit-log';
 import type { Logger } from '../logging/logger';
 import type { RestoredState } from './feed-state';
-import { keptIdField } from './id-field';
 import { type ImageFile, imageFiles, type KeptImages } from './image-file';
 import { imageStore } from './image-store';
 import { type GoingOn, type ReadImages, type Reading, readKept } from './kept-images';
-import { imageReader, learnWriter, leavesImagesWhole, writerOf } from './read-images';
+import { imageReader, learnWriter, leavesImagesWhole } from './read-images';
 import { firstSourceOffset, newIncarnation, nothingLearned, type SourceOffset } from './source-offset';
 
-export interface RestoreDeps extends Omit<Reading, 'feed'> {
+export interface RestoreDeps extends Reading {
   readonly session: FeedSession;
+  readonly signal: AbortSignal;
   readonly logger: Logger;
   /** Folder for the images; null: they stay in memory. */
   readonly stateDir: string | null;
@@ -49,12 +49,12 @@ const TELL_EVERY = 1_000;
  *
  * @throws HighwaterError STATE_DAMAGED if the images do not match the source offset
  */
-export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal): Promise<RestoredState> {
-  const { session, topics, logger } = deps;
-  const stored = await restoreOffset(feed, deps, signal);
-  const offset = stored === null ? null : asConfigured(stored, feed, deps);
+export async function restore(deps: RestoreDeps): Promise<RestoredState> {
+  const { feed, session, topics, logger, signal } = deps;
+  const stored = await restoreOffset(deps);
+  const offset = stored && asConfigured(stored, deps);
   const topicId = session.endOf(topics.current.name)?.topicId ?? null;
-  const restoring: Restoring = { ...deps, feed, topicId, offset, signal };
+  const restoring = { ...deps, topicId, offset };
   const files = imageFiles(deps.stateDir, topics.current.name, feed.name, logger);
   // Before the images: if it fails, what was kept is still there for the next try.
   const deadLetters = new Set<string>();
@@ -67,9 +67,7 @@ export async function restore(feed: Feed, deps: RestoreDeps, signal: AbortSignal
   return { ...images, offset: offset ?? newOffset(feed, deps.scope, Date.now()), deadLetters };
 }
 
-interface Restoring extends RestoreDeps, GoingOn {
-  readonly signal: AbortSignal;
-}
+type Restoring = RestoreDeps & GoingOn;
 
 async function fromLog(file: ImageFile, restoring: Restoring): Promise<ReadImages> {
   const { session, topics } = restoring;
@@ -124,7 +122,8 @@ async function readImages(read: ReadImages, restoring: Restoring, after?: TopicE
     for await (const record of session.restore(topic, signal, after)) {
       records += 1;
       if (records % TELL_EVERY === 0) tell(false);
-      if (reader.isUnknown(record)) await reader.learn(record);
+      const learning = reader.learn(record);
+      if (learning) await learning;
       reader.take(record, offset);
       if (breather.isDue()) await breather.breathe();
     }
@@ -143,17 +142,12 @@ async function readImages(read: ReadImages, restoring: Restoring, after?: TopicE
   }
 }
 
-async function restoreOffset(
-  feed: FeedDefinition,
-  deps: RestoreDeps,
-  signal: AbortSignal,
-): Promise<SourceOffset | null> {
-  const { session, topics, codec } = deps;
+async function restoreOffset(deps: RestoreDeps): Promise<SourceOffset | null> {
+  const { feed, session, topics, codec, registry, signal } = deps;
   let offset: SourceOffset | null = null;
   for await (const record of session.restore(topics.sourceOffset.name, signal)) {
     if (record.key !== feed.name || record.value === null) continue;
-    if (!codec.sourceOffset.knowsWriter(writerOf(record)))
-      await learnWriter(codec.sourceOffset, record, deps.registry);
+    await learnWriter(codec.sourceOffset, record, registry);
     offset = codec.sourceOffset.decode(record.value);
   }
   return offset;
@@ -171,9 +165,14 @@ export function newOffset(feed: Feed, scope: string, nowMs: number): SourceOffse
   return { ...offset, snapshot: 'complete', begins_at: Math.floor(nowMs / 1000) };
 }
 
-function asConfigured(stored: SourceOffset, feed: Feed, { scope, logger }: RestoreDeps): SourceOffset {
-  const offset = inScope({ ...stored, id_field: keptIdField(stored, feed) }, feed, scope);
-  return inTopic(asAsked(offset, feed), feed, logger);
+function asConfigured(stored: SourceOffset, { feed, scope, logger }: RestoreDeps): SourceOffset {
+  return inTopic(asAsked(inScope(keyed(stored, feed), feed, scope), feed), feed, logger);
+}
+
+/** Records are keyed by the present paths if none are stored, or if there are no records. */
+function keyed(offset: SourceOffset, feed: Feed): SourceOffset {
+  const isKept = offset.id_field.length > 0 && offset.record_count > 0;
+  return isKept ? offset : { ...offset, id_field: idPaths(feed) };
 }
 
 function inScope(offset: SourceOffset, feed: Feed, scope: string): SourceOffset {
@@ -206,6 +205,23 @@ function inTopic(offset: SourceOffset, { name, topic, snapshotMode }: Feed, logg
   );
   const again = { snapshot: 'pending', snapshot_completed_ms: null, high_water_mark: 0 } as const;
   return { ...offset, ...again, snapshot_seq: offset.seq, topic };
+}
+
+/**
+ * With another idField, every record would be published as created under a new key, beside the old one.
+ * @throws HighwaterError STATE_ID_FIELD_CHANGED
+ */
+export function assertSameIdField({ id_field, record_count }: SourceOffset, feed: FeedDefinition): void {
+  const present = idPaths(feed);
+  if (isDeepStrictEqual([...id_field], [...present])) return;
+  const [now, before] = [present, id_field].map((paths) => `[${paths.join(', ')}]`);
+  throw new HighwaterError(
+    'STATE_ID_FIELD_CHANGED',
+    `Feed ${feed.name} has idField ${now}, and its ${record_count} records were published under ${before}.`,
+    {
+      remedy: `Set idField back to ${before}, or run \`highwater reset ${feed.name}\`: all records then come as reads (op r) under their new keys, in a new incarnation.`,
+    },
+  );
 }
 
 function otherImages(topic: string, counts: readonly number[], offset: SourceOffset): HighwaterError {

@@ -5,12 +5,6 @@ import { HighwaterError } from '../errors';
 /** Where an entry lies, in units of `ALIGNMENT` bytes. A number of 32 bits: up to 128 GB. */
 export type Place = number;
 
-/** An entry as it lies in memory, until the next call. */
-export interface Entry {
-  readonly id: string;
-  readonly image: Buffer;
-}
-
 /** The record numbers that the entries belong to. */
 export interface EntryOwner {
   isAt(number: number, place: Place): boolean;
@@ -107,14 +101,18 @@ export class Slabs {
   }
 
   /** @throws HighwaterError STATE_FILE_DAMAGED */
-  entry(place: Place): Entry {
+  idAt(place: Place): string {
     const { memory, at } = this.locate(place);
     const code = memory.readUInt32LE(at + ID_AT);
-    const idEnd = at + HEADER_BYTES + bytesIn(code);
-    return {
-      id: memory.toString(isWideIn(code) ? 'utf16le' : 'latin1', at + HEADER_BYTES, idEnd),
-      image: memory.subarray(idEnd, idEnd + memory.readUInt32LE(at + IMAGE_AT)),
-    };
+    const begin = at + HEADER_BYTES;
+    return memory.toString(isWideIn(code) ? 'utf16le' : 'latin1', begin, begin + bytesIn(code));
+  }
+
+  /** The image as it lies in memory, until the next call. @throws HighwaterError STATE_FILE_DAMAGED */
+  imageAt(place: Place): Buffer {
+    const { memory, at } = this.locate(place);
+    const begin = at + HEADER_BYTES + bytesIn(memory.readUInt32LE(at + ID_AT));
+    return memory.subarray(begin, begin + memory.readUInt32LE(at + IMAGE_AT));
   }
 
   /** Whether the entry has this id. @throws HighwaterError STATE_FILE_DAMAGED */
@@ -136,8 +134,7 @@ export class Slabs {
     const { memory, at } = this.locate(place);
     this.slabs[this.slabOf(place)]!.live -= entryBytes(memory, at);
     this.suspects.push(this.slabOf(place));
-    const begin = at + HEADER_BYTES + bytesIn(memory.readUInt32LE(at + ID_AT));
-    return memory.subarray(begin, begin + memory.readUInt32LE(at + IMAGE_AT));
+    return this.imageAt(place);
   }
 
   /** Gives up slabs in which little is live. Moves entries, so their owner must be correct before. */

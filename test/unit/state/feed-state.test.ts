@@ -68,7 +68,7 @@ describe('a batch with many changes', () => {
   it('counts at once for the pages above it, though its images are taken over in slices', async () => {
     const { state, pending, above } = await begin();
     const look = () => [
-      ...['z', first, last].map((id) => [above.hasImage(id), above.record(id)?.id]),
+      ...['z', first, last].map((id) => [above.image(id) !== undefined, above.record(id)?.id]),
       above.partitionCounts(),
       above.groups[0]!.newest('A'),
       [...above.groups[0]!.members('A')].length,
