@@ -2,17 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { RawResponse } from './response-policy';
 import { serverDateMs } from './retry';
 
-/** How old answers are: a cache between here and the API may give the same answer again. */
-export interface AnswerAges {
-  /**
-   * Age of an answer that has just come, whole ms; 0 if nothing shows an age. `Age` says it. A cache without it repeats the `Date` of an
-   * earlier answer from the same address. A `Date` that only goes back shows no cache, since servers' clocks differ.
-   * @param nowMs own clock. Time has passed only if this clock and one that does not step agree on it.
-   */
-  ageOf(address: string, headers: RawResponse['headers'], nowMs: number): number;
-  /** Whether any answer so far has had an age. */
-  readonly hasCache: boolean;
-}
+export type AnswerAges = ReturnType<typeof answerAges>;
 
 /** Addresses whose answers are remembered, and answers of each: several caches may take turns. */
 const MOST_ADDRESSES = 500;
@@ -20,8 +10,11 @@ const MOST_ANSWERS = 4;
 /** A `Date` has whole seconds, so an equal one may be from the second before. */
 const LEAST_AGE_MS = 2_000;
 
-/** @param steadyMs a clock that does not step */
-export function answerAges(steadyMs = () => performance.now()): AnswerAges {
+/**
+ * How old answers are: a cache between here and the API may give the same answer again.
+ * @param steadyMs a clock that does not step
+ */
+export function answerAges(steadyMs = () => performance.now()) {
   /** By address: the `Date` of the last answers, ms → when it came first, by both clocks. */
   const seen = new Map<string, Map<number, readonly [steadyMs: number, nowMs: number]>>();
   let hasCache = false;
@@ -41,14 +34,20 @@ export function answerAges(steadyMs = () => performance.now()): AnswerAges {
   }
 
   return {
-    ageOf(address, headers, nowMs) {
+    /**
+     * Age of an answer that has just come, whole ms; 0 if nothing shows an age. `Age` says it. A cache without it repeats the `Date` of an
+     * earlier answer from the same address. A `Date` that only goes back shows no cache, since servers' clocks differ.
+     * @param nowMs own clock. Time has passed only if this clock and one that does not step agree on it.
+     */
+    ageOf(address: string, headers: RawResponse['headers'], nowMs: number): number {
       const date = serverDateMs(headers.date);
       const repeated = date === null ? 0 : repeatedFor(address, date, nowMs);
       const age = Math.min(nowMs, Math.max(ageIn(headers.age), repeated < LEAST_AGE_MS ? 0 : repeated));
       hasCache ||= age > 0;
       return age;
     },
-    get hasCache() {
+    /** Whether any answer so far has had an age. */
+    get hasCache(): boolean {
       return hasCache;
     },
   };

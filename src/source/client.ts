@@ -14,7 +14,7 @@ import type { GrantedToken } from './granted-token';
 import { createAgents, type HttpLimits, type HttpRequest, httpRequest } from './http-request';
 import { isSameAddress, ownLink } from './next-page';
 import { endpointUrl, pageBody, pageUrl } from './page-query';
-import type { RequestBudget, RequestBudgetUse, RequestPriority } from './request-budget';
+import type { RequestBudget, RequestPriority } from './request-budget';
 import { interpretResponse, type ReadRows } from './response-policy';
 import { PageDeadline, type RetryLimits, type RetryOptions, serverDateMs, withRetry } from './retry';
 import type { PageRequest, Source, SourceEvent, SourceFailure, SourcePage } from './source';
@@ -54,10 +54,10 @@ export interface ClosableSource extends Source {
  * @throws HighwaterError CONFIG_INVALID when the base address is none
  */
 export function createSource(options: SourceOptions): ClosableSource {
-  const { baseUrl, granted, limits, logger, secret } = options;
+  const { granted, limits, logger, secret, random = Math.random, priority = 'live' } = options;
   const credentials = currentCredentials(options);
   const { redact } = credentials;
-  requireUsableBase(baseUrl, redact);
+  requireUsableBase(options.baseUrl, redact);
   const agents = createAgents(options);
   const closing = sharedController();
   const ages = answerAges();
@@ -66,67 +66,61 @@ export function createSource(options: SourceOptions): ClosableSource {
   /** By feed and code of the failure. */
   const doubts = new Map<string, TokenDoubt>();
 
+  /** @param isFirst a page whose failure may pass is first asked for again with the same token */
+  async function askWithToken(asked: Asked, isFirst: boolean, isAgain = false): Promise<Answer> {
+    const { feed, signal } = asked;
+    const unready = await granted?.ready(signal);
+    if (unready) return unready;
+    const used = credentials.now();
+    const outcome = await askOnce({ ...options, ...asked, ...used, agents: agents.now(), ages, redact });
+    const { token } = used.access;
+    if (outcome.kind === 'page') {
+      worked = token;
+      granted?.accepted();
+      return outcome;
+    }
+    if (isAgain || secret === undefined) return outcome;
+    const { code, what } = outcome;
+    if (REFUSALS.includes(code)) {
+      if (await secret.isReplaced(token)) return askWithToken(asked, isFirst, true);
+      return secret.problem === null
+        ? outcome
+        : { ...outcome, what: `${what}; it cannot be read again: ${secret.problem}` };
+    }
+    if (!DOUBTFUL.includes(code) || (errorKinds[code].retriable && isFirst)) return outcome;
+    const failed = `${feed.name} ${code}`;
+    const doubt = doubts.get(failed) ?? { hasWorked: false, isVain: false };
+    doubts.set(failed, doubt);
+    doubt.hasWorked = token === worked;
+    if (!(await unlessAborted(secret.isReplaced(token, doubt), signal))) return outcome;
+    logger.info('asking with a new token', { feed: feed.name, code, what });
+    const again = await askWithToken(asked, isFirst, true);
+    doubt.isVain = again.kind === 'failure';
+    return doubt.isVain ? outcome : again;
+  }
+
   return {
     async fetchPage(feed, page, signal) {
       const joint = joinSignals([signal, closing.signal]);
       const deadline = new PageDeadline(limits.retry.totalMs);
+      // A request may begin when one of another feed ends, in that one's context.
+      const asked = { feed, page, deadline, signal: joint.signal, parent: activeContext() };
+      let last: SourceFailure | null = null;
+      const ask = async (): Promise<Answer> => {
+        // A retry also waits for its turn. Then there may be no time left for an answer.
+        if (last !== null && deadline.remainingMs() < 1) return last;
+        deadline.start();
+        const outcome = await askWithToken(asked, last === null);
+        if (outcome.kind === 'failure') last = outcome;
+        return outcome;
+      };
+      const turn = { priority, signal: joint.signal, maxHoldMs: () => deadline.remainingMs() };
       const retryOptions: RetryOptions = {
-        limits: limits.retry,
-        random: options.random ?? Math.random,
-        signal: joint.signal,
+        ...{ limits: limits.retry, random, signal: joint.signal },
         onRetry({ code, what }, attempt, pauseMs) {
           options.tell?.({ kind: 'retried', feed: feed.name, reason: code });
           logger.info('asking again', { feed: feed.name, code, what, attempt, pauseMs: Math.round(pauseMs) });
         },
-      };
-      const turn: RequestBudgetUse = {
-        priority: options.priority ?? 'live',
-        signal: joint.signal,
-        maxHoldMs: () => deadline.remainingMs(),
-      };
-      // A request may begin when one of another feed ends, in that one's context.
-      const parent = activeContext();
-      let last: SourceFailure | null = null;
-      const ask = async () => {
-        // A retry also waits for its turn. Then there may be no time left for an answer.
-        if (last !== null && deadline.remainingMs() < 1) return last;
-        deadline.start();
-        const outcome = await askWithToken();
-        if (outcome.kind === 'failure') last = outcome;
-        return outcome;
-      };
-      const askWithToken = async (isAgain = false): Promise<Answer> => {
-        const unready = await granted?.ready(joint.signal);
-        if (unready) return unready;
-        const used = credentials.now();
-        const { signal: over } = joint;
-        const deps = { ...options, agents: agents.now(), ages, redact, deadline, signal: over, parent };
-        const outcome = await askOnce(feed, page, { ...deps, ...used });
-        const { token } = used.access;
-        if (outcome.kind === 'page') {
-          worked = token;
-          granted?.accepted();
-          return outcome;
-        }
-        if (isAgain || secret === undefined) return outcome;
-        const { code, what } = outcome;
-        if (REFUSALS.includes(code)) {
-          if (await secret.isReplaced(token)) return askWithToken(true);
-          return secret.problem === null
-            ? outcome
-            : { ...outcome, what: `${what}; it cannot be read again: ${secret.problem}` };
-        }
-        // A page whose failure may pass is first asked for again with the same token.
-        if (!DOUBTFUL.includes(code) || (errorKinds[code].retriable && last === null)) return outcome;
-        const failed = `${feed.name} ${code}`;
-        const doubt = doubts.get(failed) ?? { hasWorked: false, isVain: false };
-        doubts.set(failed, doubt);
-        doubt.hasWorked = token === worked;
-        if (!(await unlessAborted(secret.isReplaced(token, doubt), over))) return outcome;
-        logger.info('asking with a new token', { feed: feed.name, code, what });
-        const again = await askWithToken(true);
-        doubt.isVain = again.kind === 'failure';
-        return doubt.isVain ? outcome : again;
       };
       try {
         const outcome = await withRetry(() => options.budget.run(ask, turn), deadline, retryOptions);
@@ -150,22 +144,26 @@ export function createSource(options: SourceOptions): ClosableSource {
   };
 }
 
-interface AskDeps extends SourceOptions {
-  readonly access: ApiAccess;
-  readonly agents: HttpRequest['agents'];
-  readonly ages: AnswerAges;
-  readonly redact: Redact;
-  readonly echoed: EchoedToken;
+/** A page that is asked for. */
+interface Asked {
+  readonly feed: FeedDefinition;
+  readonly page: PageRequest;
   readonly deadline: PageDeadline;
   readonly signal: AbortSignal;
   /** The context of the poll. */
   readonly parent: ReturnType<typeof activeContext>;
 }
 
+interface AskDeps extends Asked, SourceOptions, CurrentToken {
+  readonly agents: HttpRequest['agents'];
+  readonly ages: AnswerAges;
+  readonly redact: Redact;
+}
+
 type Answer = { readonly kind: 'page'; readonly page: SourcePage } | SourceFailure;
 
-function askOnce(feed: FeedDefinition, page: PageRequest, deps: AskDeps): Promise<Answer> {
-  const { access, parent, redact } = deps;
+function askOnce(deps: AskDeps): Promise<Answer> {
+  const { access, feed, parent, redact } = deps;
   const { method = 'GET' } = feed;
   const options = (): SpanOptions => {
     const url = endpointUrl(access.baseUrl, feed.path);
@@ -179,26 +177,21 @@ function askOnce(feed: FeedDefinition, page: PageRequest, deps: AskDeps): Promis
   };
   return traced(`${method} ${redact(feed.path)}`, options, async (span) => {
     const onStatus = (status: number) => span?.setAttribute('http.response.status_code', status);
-    const answer = await answerOf(feed, page, deps, onStatus);
+    const answer = await answerOf(deps, onStatus);
     if (answer.kind === 'failure') failSpan(span, { code: answer.code, message: answer.what });
     else span?.setAttribute('highwater.rows', answer.page.rows.length);
     return answer;
   });
 }
 
-async function answerOf(
-  feed: FeedDefinition,
-  page: PageRequest,
-  deps: AskDeps,
-  onStatus: (status: number) => void,
-): Promise<Answer> {
-  const { access, ages, agents, deadline, limits, now = Date.now, redact, signal } = deps;
+async function answerOf(deps: AskDeps, onStatus: (status: number) => void): Promise<Answer> {
+  const { access, ages, agents, deadline, feed, limits, now = Date.now, page, redact, signal } = deps;
+  const { method = 'GET', paging } = feed;
   const url = endpointUrl(access.baseUrl, feed.path);
-  const { method = 'GET' } = feed;
   const request = `${method} ${redact(url)}`;
-  const asked = { paging: feed.paging, auth: access.auth, url, request, redact };
+  const asked = { paging, auth: access.auth, url, request, redact };
   // A stored link may lead to another address.
-  const link = feed.paging.style === 'link' ? ownLink(page.continuation ?? null, asked) : null;
+  const link = paging.style === 'link' ? ownLink(page.continuation ?? null, asked) : null;
   if (link?.kind === 'failure') return link;
   const timeoutMs = Math.max(1, Math.min(limits.timeoutMs, Math.ceil(deadline.remainingMs())));
   const began = performance.now();
@@ -206,16 +199,10 @@ async function answerOf(
   const address = pageUrl(feed, linked, access);
   const body = pageBody(feed, linked);
   const result = await httpRequest({
-    url: address,
-    method,
-    body,
+    ...{ url: address, method, body, request, agents, redact, signal },
     headers: { ...feed.headers, ...authHeaders(access) },
     pastCaches: ages.hasCache,
-    request,
-    agents,
     limits: { ...limits, timeoutMs },
-    redact,
-    signal,
   });
   const status = result.kind === 'failure' ? null : result.response.status;
   deps.tell?.({ kind: 'requested', feed: feed.name, status, seconds: (performance.now() - began) / 1_000 });
@@ -224,24 +211,19 @@ async function answerOf(
   onStatus(response.status);
   const receivedAtMs = now();
   const agedMs = ages.ageOf(`${address} ${body ?? ''}`, response.headers, receivedAtMs);
+  const { continuation, readRows, updatedSince } = page;
+  const { idField, omit, responseKey, updatedField } = feed;
   const read = await interpretResponse(response, {
-    responseKey: feed.responseKey,
-    idField: feed.idField,
-    updatedField: feed.updatedField,
-    omit: feed.omit,
     ...asked,
+    ...{ idField, omit, responseKey, updatedField, readRows, signal, nowMs: receivedAtMs },
     echoedToken: deps.echoed,
-    readRows: page.readRows,
-    mayBeUnmodified:
-      feed.parameters.updatedSince !== null && page.updatedSince > 0 && page.continuation === undefined,
-    hasCursor: page.continuation !== undefined,
+    mayBeUnmodified: feed.parameters.updatedSince !== null && updatedSince > 0 && continuation === undefined,
+    hasCursor: continuation !== undefined,
     limits: answerLimits(limits.bodyLimitBytes),
-    signal,
-    nowMs: receivedAtMs,
   });
   if (read.kind === 'page') {
     const { kind: _, ...answer } = read;
-    const next = feed.paging.style === 'link' ? nextLink(read, address, feed, page, access.auth) : read.next;
+    const next = paging.style === 'link' ? nextLink(read, address, feed, page, access.auth) : read.next;
     return {
       kind: 'page',
       page: { ...answer, next, serverDateMs: serverDateMs(response.headers.date), receivedAtMs, agedMs },
@@ -273,15 +255,20 @@ const TOKENS_KEPT = 10;
 /** So long, pages are also searched for the token that was replaced, in ms. It costs a few milliseconds for each large page. */
 const EARLIER_ECHO_MS = 3_600_000;
 
+interface CurrentToken {
+  readonly access: ApiAccess;
+  readonly echoed: EchoedToken;
+}
+
 /** The token as it is now, with what follows from it. */
 function currentCredentials({ baseUrl, token, secret, auth = usualAuth }: SourceOptions) {
   // Errors are kept in the log and shown by programs that do not know the secrets. They may hold the answer of a proxy.
   const ofProxies = proxyPasswords(process.env);
   const used: string[] = [];
   const hidden: string[] = [];
-  let current: { readonly access: ApiAccess; readonly echoed: EchoedToken } | null = null;
+  let current: CurrentToken | null = null;
   let replacedAt = Number.NEGATIVE_INFINITY;
-  const now = () => {
+  const now = (): CurrentToken => {
     const given = secret?.value ?? token;
     if (current?.access.token === given) {
       if (performance.now() - replacedAt > EARLIER_ECHO_MS) {

@@ -1,27 +1,16 @@
 import type { ErrorCode } from '../errors';
-import { valueAtPath } from '../json/dotted-path';
+import { isObject, type Members, valueAtPath } from '../json/dotted-path';
 import { ExactNumber } from '../json/exact-number';
 import { excerpt } from '../secrets/excerpt';
 import type { Redact } from '../secrets/redaction';
-
-type Members = Readonly<Record<string, unknown>>;
 
 /** Members that say whether the request was carried out. Names are compared in small letters, without `_` and `-`. */
 const VERDICTS = new Set(['ok', 'success', 'succeeded', 'issuccess', 'issuccessful']);
 /** Members that are there, and not empty, when something went wrong. */
 const ERRORS = new Set([
-  ...[
-    'error',
-    'errors',
-    'err',
-    'errormessage',
-    'errormsg',
-    'errmsg',
-    'errordescription',
-    'errordetail',
-    'errordetails',
-  ],
-  ...['errorcode', 'errcode', 'errno', 'fault', 'exception', 'haserror', 'haserrors', 'iserror'],
+  ...['error', 'errors', 'err', 'errormessage', 'errormsg', 'errmsg', 'errordescription'],
+  ...['errordetail', 'errordetails', 'errorcode', 'errcode', 'errno', 'fault', 'exception'],
+  ...['haserror', 'haserrors', 'iserror'],
 ]);
 const CODES = new Set(['code', 'status', 'statuscode', 'httpcode', 'httpstatus', 'result', 'stat', 'type']);
 /** Objects that hold such members beside the rows. */
@@ -123,10 +112,6 @@ function plainName(name: string): string {
   return name.replaceAll(/[_-]/g, '').toLowerCase();
 }
 
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** What GraphQL servers write into `extensions.code` or `type` of an error. */
 const graphqlCodes: readonly (readonly [RegExp, ErrorCode])[] = [
   [/throttled|rate.?limit/i, 'SOURCE_RATE_LIMITED'],
@@ -168,16 +153,16 @@ const MOST_LEVELS = 20;
 
 function messageOf(value: unknown, levels = MOST_LEVELS): string | null {
   if (typeof value === 'string') return value;
-  if (typeof value !== 'object' || value === null || levels === 0) return null;
+  if (levels === 0) return null;
   const within = (one: unknown) => messageOf(one, levels - 1);
   if (Array.isArray(value)) return joined(value.map(within));
-  const members = value as Readonly<Record<string, unknown>>;
+  if (!isObject(value)) return null;
   return (
-    within(members.errors) ??
-    joined([members.message, members.text, members.error, members.detail].map(within)) ??
+    within(value.errors) ??
+    joined([value.message, value.text, value.error, value.detail].map(within)) ??
     // Beside rows, members of these names may be anything.
-    (levels === MOST_LEVELS ? null : joined([members.info, members.msg, members.description].map(within))) ??
-    (plain(members.code) === null ? null : joined([members.code, members.id, members.value].map(plain)))
+    (levels === MOST_LEVELS ? null : joined([value.info, value.msg, value.description].map(within))) ??
+    (plain(value.code) === null ? null : joined([value.code, value.id, value.value].map(plain)))
   );
 }
 

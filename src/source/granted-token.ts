@@ -1,4 +1,5 @@
 import { sharedController, unlessAborted } from '../async/wait';
+import { isObject } from '../json/dotted-path';
 import { excerpt } from '../secrets/excerpt';
 import { proxyPasswords } from '../secrets/proxy-passwords';
 import { createRedactor, type Redact } from '../secrets/redaction';
@@ -7,7 +8,7 @@ import { TokenDoubts } from '../secrets/token-doubt';
 import type { Grant } from './api-access';
 import { askedPause } from './asked-pause';
 import { createAgents, httpRequest, type Trust } from './http-request';
-import { isObject, parsedJson, type RawResponse } from './response-policy';
+import { parsedJson, type RawResponse } from './response-policy';
 import { failure, type SourceFailure } from './source';
 
 /** An access token of a token server, fetched when a request needs it and renewed before it expires. */

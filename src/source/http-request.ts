@@ -3,6 +3,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import { createSecureContext, rootCertificates } from 'node:tls';
 import axios, { type AxiosResponse } from 'axios';
+import { joinSignals } from '../async/wait';
 import type { HttpMethod } from '../feeds/definition';
 import { unseen } from '../logging/tracing';
 import { isCertificateFailure } from '../net/certificate-failures';
@@ -77,38 +78,28 @@ export type HttpResult = { readonly kind: 'response'; readonly response: RawResp
 export async function httpRequest(asked: HttpRequest): Promise<HttpResult> {
   const { limits, request, signal } = asked;
   signal.throwIfAborted();
-  const stop = new AbortController();
-  let stopped: SourceFailure | null = null;
-  const stopBy = (found: SourceFailure | null) => {
-    stopped ??= found;
-    stop.abort();
-  };
-  const onAbort = () => stopBy(null);
-  signal.addEventListener('abort', onAbort, { once: true });
-  const total = setTimeout(
-    () => stopBy(failure('SOURCE_TIMEOUT', `${request} took longer than ${limits.timeoutMs} ms`)),
-    limits.timeoutMs,
-  );
-  const idle = setTimeout(
-    () => stopBy(failure('SOURCE_TIMEOUT', `${request} sent nothing for ${limits.idleTimeoutMs} ms`)),
-    limits.idleTimeoutMs,
-  );
+  const late = new AbortController();
+  const { signal: over, leave } = joinSignals([signal, late.signal]);
+  const endAfter = (ms: number, what: string) =>
+    setTimeout(() => late.abort(failure('SOURCE_TIMEOUT', `${request} ${what} ${ms} ms`)), ms);
+  const total = endAfter(limits.timeoutMs, 'took longer than');
+  const idle = endAfter(limits.idleTimeoutMs, 'sent nothing for');
   let phase: 'headers' | 'body' = 'headers';
   try {
-    const answer = await unseen(() => send(asked, stop.signal));
+    const answer = await unseen(() => send(asked, over));
     phase = 'body';
-    const body = await readBody(answer, limits.bodyLimitBytes, stop.signal, () => idle.refresh());
+    const body = await readBody(answer, limits.bodyLimitBytes, over, () => idle.refresh());
     const tooLarge = `${request} answered with more than ${limits.bodyLimitBytes} bytes`;
     if (body === null) return failure('SOURCE_BODY_TOO_LARGE', tooLarge);
     const headers = plainHeaders(answer.headers);
     return { kind: 'response', response: { status: answer.status, headers, body } };
   } catch (error) {
     signal.throwIfAborted();
-    return stopped ?? transportFailure(error, phase, asked);
+    return late.signal.aborted ? late.signal.reason : transportFailure(error, phase, asked);
   } finally {
     clearTimeout(total);
     clearTimeout(idle);
-    signal.removeEventListener('abort', onAbort);
+    leave();
   }
 }
 

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
 import { idPaths } from '../feeds/row-keys';
 import { isListOrObject, type ScannedAnswer, scanAnswer, type Unread } from '../json/answer-scan';
-import { valueAtPath } from '../json/dotted-path';
+import { isObject, type Members, valueAtPath } from '../json/dotted-path';
 import { type AnswerLimits, SMALL_ANSWER_BYTES } from '../json/limits';
 import { parseJson } from '../json/parse-json';
 import { withoutMembers } from '../json/remove-members';
@@ -12,10 +12,9 @@ import type { EchoedToken } from '../secrets/echoed-token';
 import { excerpt } from '../secrets/excerpt';
 import type { Redact } from '../secrets/redaction';
 import { carriedAs, isUsual } from './api-access';
-import { aroundByte } from './around-byte';
 import { type AskedPause, askedPause } from './asked-pause';
 import type { Body } from './body';
-import { brokenUtf8, inUtf8 } from './charset';
+import { aroundByte, brokenUtf8, inUtf8 } from './charset';
 import { partialBy, reportedCode, reportsError, saysFailure, vendorMessage } from './error-report';
 import { type Following, isNextInBody, type NextPageContext, nextPage } from './next-page';
 import { failure, type RowReader, type SourceFailure, type SourcePage } from './source';
@@ -31,11 +30,9 @@ export interface ReadRows extends Following, Pick<SourcePage, 'rows' | 'omitted'
   readonly kind: 'page';
 }
 
-export interface PolicyContext extends NextPageContext {
-  readonly responseKey: string;
-  readonly idField: FeedDefinition['idField'];
-  readonly updatedField: string | null;
-  readonly omit: readonly string[];
+export interface PolicyContext
+  extends NextPageContext,
+    Pick<FeedDefinition, 'idField' | 'omit' | 'responseKey' | 'updatedField'> {
   readonly echoedToken: EchoedToken;
   readonly readRows?: RowReader | undefined;
   /** The request asks for rows since a moment, so 304 (which it did not provoke by a condition) means that there are none. */
@@ -48,53 +45,51 @@ export interface PolicyContext extends NextPageContext {
   readonly nowMs: number;
 }
 
+/** The answer, and what is known of its request. */
+interface Answer extends RawResponse, PolicyContext {}
+
 /** Enough of a large body to describe it in an error. */
 const HEAD_BYTES = 256 * 1024;
-
-type Members = Readonly<Record<string, unknown>>;
 
 /** Interprets an answer as a page, which may be empty, or as a named failure. An unknown answer is a failure. */
 export async function interpretResponse(
   response: RawResponse,
   context: PolicyContext,
 ): Promise<ReadRows | SourceFailure> {
-  const { status } = response;
-  if (status === 204 || (status === 304 && context.mayBeUnmodified))
-    return { kind: 'page', rows: [], next: null };
-  const decoded = inUtf8(response.body, response.headers['content-type'], mayHoldPage(status));
-  if (decoded.body === null) return failure('SOURCE_CHARSET', `${answered(status, context)} ${decoded.why}`);
+  const answer: Answer = { ...context, ...response };
+  const { status, headers, readRows, echoedToken, limits } = answer;
+  const isEmpty = status === 204 || (status === 304 && answer.mayBeUnmodified);
+  if (isEmpty) return { kind: 'page', rows: [], next: null };
+  const decoded = inUtf8(answer.body, headers['content-type'], mayHoldPage(status));
+  if (decoded.body === null) return answered('SOURCE_CHARSET', decoded.why, answer);
   const { body } = decoded;
-  if (context.readRows !== undefined && mayHoldPage(status) && !isNextInBody(context.paging)) {
-    const rows = context.readRows(body, (text) => !context.echoedToken.isIn(text), context.limits.rows);
-    if (rows !== null) return page(rows, undefined, response, context);
+  if (readRows !== undefined && mayHoldPage(status) && !isNextInBody(answer.paging)) {
+    const rows = readRows(body, (text) => !echoedToken.isIn(text), limits.rows);
+    if (rows !== null) return page(rows, undefined, answer);
   }
   const isSmall = body.length <= SMALL_ANSWER_BYTES;
   // A large body is read with pauses, in which other bodies are read.
   const bytes = isSmall ? body.shared() : body.kept();
   if (mayHoldPage(status) && isListOrObject(bytes) && !isUtf8(bytes)) {
-    const what = `bytes that are not UTF-8, ${brokenUtf8(bytes, quoting(context))}`;
-    return failure('SOURCE_CHARSET', `${answered(status, context)} ${what}`);
+    const what = `bytes that are not UTF-8, ${brokenUtf8(bytes, quoting(answer))}`;
+    return answered('SOURCE_CHARSET', what, answer);
   }
   const text = new TextDecoder().decode(isSmall ? bytes : bytes.subarray(0, HEAD_BYTES));
   if (status === 404 && saysNoData(text)) return { kind: 'page', rows: [], next: null };
-  if (!mayHoldPage(status)) return failureOfStatus(response, text, context);
-  if (text.trim() === '') return failure('SOURCE_BODY_EMPTY', `${answered(status, context)} an empty body`);
-  const parsed = isSmall ? parsedJson(context.echoedToken.remove(text)) : undefined;
+  if (!mayHoldPage(status)) return failureOfStatus(text, answer);
+  if (text.trim() === '') return answered('SOURCE_BODY_EMPTY', 'an empty body', answer);
+  const parsed = isSmall ? parsedJson(echoedToken.remove(text)) : undefined;
   if (parsed !== undefined) {
-    const rows = rowsOf(parsed.value, status, text, context);
-    const isTooMuch = Array.isArray(rows) && rows.length > context.limits.rows;
-    if (isTooMuch) return failureOfAnswer({ why: 'rows', at: 0 }, response, bytes, context);
-    return page(rows, parsed.value, response, context);
+    const rows = rowsOf(parsed.value, text, answer);
+    const isTooMuch = Array.isArray(rows) && rows.length > limits.rows;
+    return isTooMuch ? failureOfAnswer('rows', 0, bytes, answer) : page(rows, parsed.value, answer);
   }
-  if (!isListOrObject(bytes)) {
-    const what = describeBody(text, response, context);
-    return failure('SOURCE_NOT_JSON', `${answered(status, context)} ${what}`);
-  }
+  if (!isListOrObject(bytes)) return answered('SOURCE_NOT_JSON', describeBody(text, answer), answer);
   // Another body may overwrite shared memory meanwhile.
   const kept = body.kept();
-  const scanned = await scan(kept, isSmall, context);
-  if (scanned.kind === 'unread') return failureOfAnswer(scanned, response, kept, context);
-  return page(rowsOf(scanned.value, status, text, context), scanned.value, response, context);
+  const scanned = await scan(kept, isSmall, answer);
+  if (scanned.kind === 'unread') return failureOfAnswer(scanned.why, scanned.at, kept, answer);
+  return page(rowsOf(scanned.value, text, answer), scanned.value, answer);
 }
 
 async function scan(
@@ -125,50 +120,38 @@ type Rows = readonly unknown[];
 /** The rows of an answer that has no list of them. */
 const noList: Rows = [];
 
-function rowsOf(value: unknown, status: number, text: string, context: PolicyContext): Rows | SourceFailure {
+function rowsOf(value: unknown, text: string, answer: Answer): Rows | SourceFailure {
   if (Array.isArray(value)) return value;
-  const message = messageIn(value, context);
-  const reported = () =>
-    failure(
-      reportedCode(value, context) ?? 'SOURCE_REPORTED_ERROR',
-      `${answered(status, context)} an error: ${message ?? excerpt(text, quoting(context))}`,
-    );
+  const message = messageIn(value, answer);
+  const shown = () => excerpt(text, quoting(answer));
+  const reported = () => {
+    const code = reportedCode(value, answer) ?? 'SOURCE_REPORTED_ERROR';
+    return answered(code, `an error: ${message ?? shown()}`, answer);
+  };
   if (typeof value === 'string') return reported();
-  if (!isObject(value)) {
-    return failure(
-      'SOURCE_WRONG_SHAPE',
-      `${answered(status, context)} ${excerpt(text, quoting(context))}, not an object`,
-    );
-  }
+  if (!isObject(value)) return answered('SOURCE_WRONG_SHAPE', `${shown()}, not an object`, answer);
   if (saysFailure(value)) return reported();
-  const { responseKey } = context;
+  const { responseKey } = answer;
   // Without a key, an object holds no rows.
   const found = responseKey === '' ? undefined : valueAtPath(value, responseKey);
   if (found !== undefined) {
-    const rows = rowsUnderKey(found, status, message, context) ?? reported();
+    const rows = rowsUnderKey(found, message, answer) ?? reported();
     return Array.isArray(rows) && rows.length === 0 && reportsError(value, responseKey) ? reported() : rows;
   }
   if (responseKey !== '' && Object.keys(value).length === 0) return noList;
-  return message === null ? wrongKey(value, status, context) : reported();
+  return message === null ? wrongKey(value, answer) : reported();
 }
 
 /** Null if the value under the key is `null` and there is a message: that is an error, not an empty page. */
-function rowsUnderKey(
-  rows: unknown,
-  status: number,
-  message: string | null,
-  context: PolicyContext,
-): Rows | SourceFailure | null {
+function rowsUnderKey(rows: unknown, message: string | null, answer: Answer): Rows | SourceFailure | null {
   if (Array.isArray(rows)) return rows;
   if (rows === null) return message === null ? noList : null;
-  return failure(
-    'SOURCE_WRONG_SHAPE',
-    `${answered(status, context)} a ${typeof rows} under "${context.responseKey}", not an array`,
-  );
+  const what = `a ${typeof rows} under "${answer.responseKey}", not an array`;
+  return answered('SOURCE_WRONG_SHAPE', what, answer);
 }
 
-function wrongKey(value: Members, status: number, context: PolicyContext): SourceFailure {
-  const { responseKey, redact } = context;
+function wrongKey(value: Members, answer: Answer): SourceFailure {
+  const { responseKey, redact } = answer;
   const { members, path } = deepest(value, responseKey);
   const keys = Object.keys(members);
   const named = keys.slice(0, 10).map((key) => `"${excerpt(key, redact)}"`);
@@ -176,7 +159,7 @@ function wrongKey(value: Members, status: number, context: PolicyContext): Sourc
   const found = responseKey === '' ? 'an object, not an array' : `an object without "${responseKey}"`;
   const whose = path === '' ? 'its keys' : `the keys of "${path}"`;
   const list = keys.length === 0 ? 'it has none' : `${whose} are ${named.join(', ')}${more}`;
-  return failure('SOURCE_WRONG_SHAPE', `${answered(status, context)} ${found}; ${list}`);
+  return answered('SOURCE_WRONG_SHAPE', `${found}; ${list}`, answer);
 }
 
 /** The last object on the way along a dotted path, and the part of the path that leads to it. */
@@ -190,25 +173,19 @@ function deepest(value: Members, responseKey: string): { readonly members: Membe
   return { members: value, path: '' };
 }
 
-function failureOfStatus(response: RawResponse, text: string, context: PolicyContext): SourceFailure {
-  const { status, headers } = response;
+function failureOfStatus(text: string, answer: Answer): SourceFailure {
+  const { status, headers, auth } = answer;
   const value = parsedJson(text)?.value;
-  const said = messageIn(value, context) ?? describeBody(text, response, context);
-  const pause = askedPause(status, headers, context.nowMs);
-  const named = status === 400 ? reportedCode(value, context) : null;
+  const said = messageIn(value, answer) ?? describeBody(text, answer);
+  const pause = askedPause(status, headers, answer.nowMs);
+  const named = status === 400 ? reportedCode(value, answer) : null;
   const code = isRateLimit(status, pause, said) ? 'SOURCE_RATE_LIMITED' : (named ?? codeOfStatus(status));
-  if (code === 'SOURCE_REDIRECTED') {
-    return failure(code, `${answered(status, context)} a redirect to ${target(headers.location, context)}`);
-  }
-  const carried =
-    code !== 'SOURCE_UNAUTHORIZED' || isUsual(context.auth)
-      ? ''
-      : `; the token was sent ${carriedAs(context.auth)}`;
+  if (code === 'SOURCE_REDIRECTED') return answered(code, `a redirect to ${target(answer)}`, answer);
+  const isNamed = code === 'SOURCE_UNAUTHORIZED' && !isUsual(auth);
+  const carried = isNamed ? `; the token was sent ${carriedAs(auth)}` : '';
   const asked = pause === null ? '' : ` (${pause.by}: ${Math.ceil(pause.ms / 1000)} s)`;
-  return {
-    ...failure(code, `${answered(status, context)} ${said}${asked}${carried}`),
-    ...(pause === null ? {} : { retryAfterMs: pause.ms }),
-  };
+  const found = answered(code, `${said}${asked}${carried}`, answer);
+  return pause === null ? found : { ...found, retryAfterMs: pause.ms };
 }
 
 /** Some APIs answer 403 where others answer 429, and some of them say so only in words (`rateLimitExceeded`). */
@@ -230,64 +207,56 @@ function codeOfStatus(status: number): ErrorCode {
 }
 
 /** For an answer that is a list or an object. */
-function failureOfAnswer(
-  { why, at }: { readonly why: Unread; readonly at: number },
-  response: RawResponse,
-  bytes: Buffer,
-  context: PolicyContext,
-): SourceFailure {
-  const { limits, responseKey } = context;
-  const said = answered(response.status, context);
-  const place = () => `${typeOf(response, context.redact)}: ${aroundByte(bytes, at, quoting(context))}`;
-  const size = `(${response.body.length} bytes)`;
+function failureOfAnswer(why: Unread, at: number, bytes: Buffer, answer: Answer): SourceFailure {
+  const { limits, responseKey } = answer;
+  const place = () => `${typeOf(answer)}: ${aroundByte(bytes, at, quoting(answer))}`;
+  const size = `(${answer.body.length} bytes)`;
   switch (why) {
     case 'truncated':
-      return failure('SOURCE_BODY_TRUNCATED', `${said} JSON that breaks off ${size}, ${place()}`);
+      return answered('SOURCE_BODY_TRUNCATED', `JSON that breaks off ${size}, ${place()}`, answer);
     case 'damaged':
-      return failure('SOURCE_BODY_DAMAGED', `${said} JSON that is damaged ${size}, ${place()}`);
+      return answered('SOURCE_BODY_DAMAGED', `JSON that is damaged ${size}, ${place()}`, answer);
     case 'rows':
-      return failure('SOURCE_TOO_MANY_ROWS', `${said} more than ${limits.rows} rows`);
-    case 'nodes':
-      return failure(
-        'SOURCE_BODY_TOO_LARGE',
-        `${said} more than ${limits.nodes} lists and objects in its rows ${size}`,
-      );
-    case 'beside':
-      return failure(
-        'SOURCE_WRONG_SHAPE',
-        `${said} an object with more than a megabyte of members beside "${responseKey}"`,
-      );
+      return answered('SOURCE_TOO_MANY_ROWS', `more than ${limits.rows} rows`, answer);
+    case 'nodes': {
+      const what = `more than ${limits.nodes} lists and objects in its rows ${size}`;
+      return answered('SOURCE_BODY_TOO_LARGE', what, answer);
+    }
+    case 'beside': {
+      const what = `an object with more than a megabyte of members beside "${responseKey}"`;
+      return answered('SOURCE_WRONG_SHAPE', what, answer);
+    }
   }
 }
 
 /** The message of an error report. Beside rows, it may be a member of one of them. */
-function messageIn(value: unknown, context: PolicyContext): string | null {
-  const holdsRows = Array.isArray(value) || valueAtPath(value, context.responseKey) !== undefined;
-  return vendorMessage(value, holdsRows ? quoting(context) : context.redact);
+function messageIn(value: unknown, answer: Answer): string | null {
+  const holdsRows = Array.isArray(value) || valueAtPath(value, answer.responseKey) !== undefined;
+  return vendorMessage(value, holdsRows ? quoting(answer) : answer.redact);
 }
 
 /** For the text of a body that may hold rows. Where a member begins and ends is not known there, so none of it is shown. */
-function quoting({ omit, redact }: PolicyContext): Redact {
+function quoting({ omit, redact }: Answer): Redact {
   return omit.length === 0 ? redact : () => '(a text that is not shown: the feed has omit)';
 }
 
-function describeBody(text: string, response: RawResponse, context: PolicyContext): string {
+function describeBody(text: string, answer: Answer): string {
   if (text.trim() === '') return 'an empty body';
-  return `${typeOf(response, context.redact)}: ${excerpt(text, quoting(context))}`;
+  return `${typeOf(answer)}: ${excerpt(text, quoting(answer))}`;
 }
 
-function typeOf({ headers }: RawResponse, redact: Redact): string {
+function typeOf({ headers, redact }: Answer): string {
   const type = headers['content-type'];
   return type === undefined ? 'no content type' : excerpt(type, redact);
 }
 
 /** The target of a redirect, without query, because vendors put the token of the refused request there. */
-function target(location: string | undefined, context: PolicyContext): string {
+function target({ headers: { location }, request, redact }: Answer): string {
   if (location === undefined) return 'nowhere (no Location)';
-  const base = context.request.slice(context.request.indexOf('http'));
+  const base = request.slice(request.indexOf('http'));
   if (!URL.canParse(location, base)) return 'something that is not an address';
   const url = new URL(location, base);
-  return excerpt(`${url.origin}${url.pathname}`, context.redact);
+  return excerpt(`${url.origin}${url.pathname}`, redact);
 }
 
 function saysNoData(text: string): boolean {
@@ -305,25 +274,16 @@ export function parsedJson(text: string): { readonly value: unknown } | undefine
   }
 }
 
-function answered(status: number, context: PolicyContext): string {
-  return `${context.request} answered ${status} with`;
+function answered(code: ErrorCode, what: string, { request, status }: Answer): SourceFailure {
+  return failure(code, `${request} answered ${status} with ${what}`);
 }
 
-export function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function page(
-  rows: Rows | SourceFailure,
-  answer: unknown,
-  { headers }: RawResponse,
-  context: PolicyContext,
-): ReadRows | SourceFailure {
+function page(rows: Rows | SourceFailure, parsed: unknown, answer: Answer): ReadRows | SourceFailure {
   if ('kind' in rows) return rows;
-  const next = nextPage(rows, answer, headers.link, context);
+  const next = nextPage(rows, parsed, answer.headers.link, answer);
   if (next.kind === 'failure') return next;
-  const kept = context.omit.length === 0 ? { rows } : withoutMembers(rows, context.omit);
-  const partial = isObject(answer) ? partialBy(answer) : null;
+  const kept = answer.omit.length === 0 ? { rows } : withoutMembers(rows, answer.omit);
+  const partial = isObject(parsed) ? partialBy(parsed) : null;
   return {
     ...{ ...next, kind: 'page', ...kept },
     ...(rows === noList && { isVague: true }),

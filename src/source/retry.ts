@@ -1,6 +1,5 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ConstantBackoff, handleWhenResult, retry } from 'cockatiel';
 import { errorKinds } from '../errors';
 import type { SourceFailure } from './source';
 
@@ -50,29 +49,15 @@ export async function withRetry<T extends { readonly kind: string }>(
   options: RetryOptions,
 ): Promise<T | SourceFailure> {
   const { limits, random, signal, onRetry } = options;
-  let attempts = 0;
-  let pauseMs = 0;
-  let failed: SourceFailure | null = null;
-  const worthAnotherTry = (result: unknown): boolean => {
-    const outcome = result as T | SourceFailure;
-    if (!isFailure(outcome) || !errorKinds[outcome.code].retriable) return false;
-    failed = outcome;
-    pauseMs = backoffMs(outcome, attempts, limits, random);
-    return pauseMs < deadline.remainingMs();
-  };
-  // cockatiel's own pause cannot be aborted and keeps the process alive. So it is zero, and our pause comes first.
-  const policy = retry(handleWhenResult(worthAnotherTry), {
-    maxAttempts: limits.attempts - 1,
-    backoff: new ConstantBackoff(0),
-  });
-  return policy.execute(async () => {
-    if (failed !== null) {
-      onRetry(failed, attempts, pauseMs);
-      await sleep(pauseMs, undefined, { signal });
-    }
-    attempts += 1;
-    return attempt();
-  }, signal);
+  for (let attempts = 1; ; attempts++) {
+    const outcome = await attempt();
+    if (!isFailure(outcome) || !errorKinds[outcome.code].retriable) return outcome;
+    const pauseMs = backoffMs(outcome, attempts, limits, random);
+    const isLast = attempts >= limits.attempts || pauseMs >= deadline.remainingMs();
+    if (isLast || signal.aborted) return outcome;
+    onRetry(outcome, attempts, pauseMs);
+    await sleep(pauseMs, undefined, { signal });
+  }
 }
 
 /** Full jitter: any pause up to the greatest one, so that many clients do not come back together. */

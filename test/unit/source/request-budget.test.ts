@@ -37,7 +37,7 @@ it('never lets two requests come closer together, also after a pause', async () 
   expect(Math.min(...apart)).toBeGreaterThanOrEqual(99.9);
 });
 
-it.each([15, 25, 35, 45, 55])(
+it.each([15, 25, 35, 40, 45])(
   'sets no timer into the past where %i ms pass between two looks at the clock',
   async (step) => {
     const delays: unknown[] = [];
