@@ -25,15 +25,10 @@ export function askedPause(status: number, headers: Headers, nowMs: number): Ask
   return waits.length === 0 ? null : { ms: Math.min(Math.max(...waits), longestPauseMs), by: 'RateLimit' };
 }
 
-interface Limit {
-  readonly remaining: number | null;
-  readonly reset: number;
-}
-
 /** `RateLimit-Remaining` and `RateLimit-Reset` of the first drafts of IETF, and the usual names before them. */
 const PREFIXES = ['ratelimit', 'x-ratelimit', 'x-rate-limit'];
 
-function* limitsIn(headers: Headers): Generator<Limit> {
+function* limitsIn(headers: Headers) {
   for (const prefix of PREFIXES) {
     const reset = numberIn(headers[`${prefix}-reset`]);
     if (reset !== null) yield { remaining: numberIn(headers[`${prefix}-remaining`]), reset };

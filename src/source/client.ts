@@ -303,15 +303,11 @@ function requireUsableBase(baseUrl: string, redact: Redact): void {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
     const shown = redact(baseUrl.split(/[?#]/)[0] ?? '').replace(/\/\/[^/]*@/, '//');
-    throw new HighwaterError(
-      'CONFIG_INVALID',
-      `The address of the API, "${shown}", is not one of http or https.`,
-    );
+    const what = `The address of the API, "${shown}", is not one of http or https.`;
+    throw new HighwaterError('CONFIG_INVALID', what);
   }
   if (url.username !== '' || url.password !== '' || url.search !== '') {
-    throw new HighwaterError(
-      'CONFIG_INVALID',
-      'The address of the API holds a user or a query; it must be bare.',
-    );
+    const what = 'The address of the API holds a user or a query; it must be bare.';
+    throw new HighwaterError('CONFIG_INVALID', what);
   }
 }

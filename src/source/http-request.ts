@@ -1,6 +1,6 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import type { Readable } from 'node:stream';
+import { addAbortSignal, type Readable } from 'node:stream';
 import { createSecureContext, rootCertificates } from 'node:tls';
 import axios, { type AxiosResponse } from 'axios';
 import { joinSignals } from '../async/wait';
@@ -142,14 +142,11 @@ async function readBody(
   signal: AbortSignal,
   onBytes: () => void,
 ): Promise<Body | null> {
-  const stream = answer.data;
   const isPage = mayHoldPage(answer.status);
-  const onAbort = () => stream.destroy(new Error('stopped'));
-  signal.addEventListener('abort', onAbort, { once: true });
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
+    for await (const chunk of addAbortSignal(signal, answer.data) as AsyncIterable<Buffer>) {
       onBytes();
       bytes += chunk.length;
       if (isPage && bytes > limit) return null;
@@ -158,8 +155,6 @@ async function readBody(
     }
   } catch (error) {
     if (isPage) throw error;
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
   return new Body(chunks);
 }
