@@ -306,7 +306,7 @@ export class PendingState {
     taken();
   }
 
-  /** Of the nearest layer that has changed the record; undefined: none has. */
+  /** The change of the record in the nearest layer that has one; undefined: none has. */
   private pending(id: string): PendingImage | undefined {
     return this.images.get(id) ?? this.below?.pending(id);
   }
