@@ -110,9 +110,12 @@ export function createSource(options: SourceOptions): ClosableSource {
         // A retry also waits for its turn. Then there may be no time left for an answer.
         if (last !== null && deadline.remainingMs() < 1) return last;
         deadline.start();
+        const isHurried = deadline.remainingMs() < limits.timeoutMs;
         const outcome = await askWithToken(asked, last === null);
-        if (outcome.kind === 'failure') last = outcome;
-        return outcome;
+        if (outcome.kind === 'page') return outcome;
+        // An answer that had only the rest of the time says less than the one before it.
+        if (last === null || !isHurried || outcome.code !== 'SOURCE_TIMEOUT') last = outcome;
+        return last;
       };
       const turn = { priority, signal: joint.signal, maxHoldMs: () => deadline.remainingMs() };
       const retryOptions: RetryOptions = {

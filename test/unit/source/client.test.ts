@@ -168,6 +168,19 @@ describe('retrying', () => {
     expect(api.requests.map(({ url }) => /page=(\d)/.exec(url)![1])).toEqual(['2', '3']);
   });
 
+  it('ends with the failure before, if an answer has only the rest of the time and does not come', async () => {
+    const api = await server((_, response) => {
+      if (api.requests.length === 1) sendJson(response, { message: 'over capacity' }, 503);
+    });
+    const limits = { timeoutMs: 10_000, retry: { totalMs: 300, baseMs: 1, maxMs: 1 } };
+    const error = await failureOf(source(api.url, { limits }).fetchPage(feed, page, never));
+    expect(error).toMatchObject({
+      code: 'SOURCE_UNAVAILABLE',
+      message: expect.stringContaining('over capacity'),
+    });
+    expect(api.requests).toHaveLength(2);
+  });
+
   it.each([
     [401, 'SOURCE_UNAUTHORIZED'],
     [403, 'SOURCE_FORBIDDEN'],
