@@ -15,7 +15,7 @@ export interface CommitCuts {
 }
 
 /** One commit that was lost on its way. */
-interface Cut {
+export interface Cut {
   readonly feed: FeedName;
   /** The commit of a page; otherwise of the fence of a new producer. */
   readonly ofPage: boolean;
