@@ -15,8 +15,15 @@ commitLogContract(
 
     const own = async () => (await admin.listTopics()).filter((name) => name.startsWith(prefix));
 
-    /** Below the size of a source offset and above that of a fence, so that the broker refuses a batch at its last record. */
+    /**
+     * Below the size of a source offset and above that of a fence, so that the broker refuses a batch at its last record. A broker shows a
+     * setting before it applies it, and applies it before it shows the next one.
+     */
     async function limitSourceOffsets(bytes: number): Promise<void> {
+      for (const limited of [bytes, bytes + 1]) await setLimit(limited);
+    }
+
+    async function setLimit(bytes: number): Promise<void> {
       const resources = (await own())
         .filter((name) => name.endsWith('.source-offset'))
         .map((name) => ({ type: 2, name }));
