@@ -139,15 +139,17 @@ export function finishRestore(dataDir: string): string | null {
   const placing = path.join(dataDir, `placing-${stamp}`);
   if (phase === 'restored') {
     const ready = path.join(dataDir, `restored-${stamp}`);
-    moveAll(dataDir, aside, LOG_FILE);
-    if (existsSync(path.join(ready, 'consumers')))
-      moveAll(path.join(dataDir, 'consumers'), path.join(aside, 'consumers'), GROUP_FILE);
+    moveAll(dataDir, aside, isOfLog);
+    // Other groups keep their positions: a group without a file would begin as a new one, and skip what it has not read.
+    const isReplaced = (name: string) =>
+      isOfGroup(name) && existsSync(path.join(ready, 'consumers', name.replace(/-(wal|shm)$/, '')));
+    moveAll(path.join(dataDir, 'consumers'), path.join(aside, 'consumers'), isReplaced);
     sync(dataDir);
     renameSync(ready, placing);
   }
-  moveAll(path.join(placing, 'consumers'), path.join(dataDir, 'consumers'), GROUP_FILE);
+  moveAll(path.join(placing, 'consumers'), path.join(dataDir, 'consumers'), isOfGroup);
   // One file, whole without its write-ahead log.
-  moveAll(placing, dataDir, /^highwater\.db$/);
+  moveAll(placing, dataDir, (name) => name === 'highwater.db');
   sync(dataDir);
   rmSync(placing, { recursive: true });
   return existsSync(aside) ? aside : null;
@@ -169,12 +171,12 @@ function unfinishedRestore(dataDir: string): RegExpExecArray | null {
   return null;
 }
 
-const LOG_FILE = /^highwater\.db(-wal|-shm)?$/;
-const GROUP_FILE = /\.db(-wal|-shm)?$/;
+const isOfLog = (name: string) => /^highwater\.db(-wal|-shm)?$/.test(name);
+const isOfGroup = (name: string) => /\.db(-wal|-shm)?$/.test(name);
 
 /** A database comes before its write-ahead log, which is refused without it. */
-function moveAll(from: string, to: string, pattern: RegExp): void {
-  const names = existsSync(from) ? readdirSync(from).filter((name) => pattern.test(name)) : [];
+function moveAll(from: string, to: string, isMoved: (name: string) => boolean): void {
+  const names = existsSync(from) ? readdirSync(from).filter(isMoved) : [];
   if (names.length === 0) return;
   mkdirSync(to, { recursive: true, mode: 0o700 });
   for (const name of names.sort()) {
