@@ -4,7 +4,6 @@ import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import { traced } from '../logging/tracing';
 import { type PollDeps, poll } from '../pipeline/poll';
-import { pagingFields } from '../pipeline/position';
 import {
   type BackfillRequest,
   backfillRound,
@@ -14,9 +13,9 @@ import {
 import { type ReconcileProgress, reconcile } from '../pipeline/rounds/reconcile';
 import { resetState } from '../pipeline/rounds/reset-state';
 import { retryDeadLetters } from '../pipeline/rounds/retry-dead-letters';
-import { unknownPaging } from '../pipeline/scan/pages/paging';
 import { movePosition } from '../pipeline/transaction/transact';
 import { assertSameIdField } from '../state/restore';
+import { snapshotAgain } from '../state/source-offset';
 import {
   backfilled,
   done,
@@ -106,15 +105,7 @@ export async function carryOut(
       }
       case 'snapshot': {
         refuseDuringSnapshot();
-        await movePosition(deps, {
-          ...pagingFields(unknownPaging(feed.pageSize)),
-          snapshot: 'pending',
-          snapshot_completed_ms: null,
-          snapshot_seq: deps.state.offset.seq,
-          high_water_mark: 0,
-          begins_at: 0,
-          ordered: true,
-        });
+        await movePosition(deps, snapshotAgain(deps.state.offset));
         return done(`Feed ${feed.name} is read again from the beginning: every record comes once more.`);
       }
       case 'reconcile': {

@@ -12,7 +12,13 @@ import { type ImageFile, imageFiles, type KeptImages } from './image-file';
 import { imageStore } from './image-store';
 import { type GoingOn, type ReadImages, type Reading, readKept } from './kept-images';
 import { imageReader, learnWriter, leavesImagesWhole } from './read-images';
-import { firstSourceOffset, newIncarnation, nothingLearned, type SourceOffset } from './source-offset';
+import {
+  firstSourceOffset,
+  newIncarnation,
+  nothingLearned,
+  type SourceOffset,
+  snapshotAgain,
+} from './source-offset';
 
 export interface RestoreDeps extends Reading {
   readonly session: FeedSession;
@@ -203,8 +209,7 @@ function inTopic(offset: SourceOffset, { name, topic, snapshotMode }: Feed, logg
     `Feed ${name}: its changes go to topic ${topic} from now on, and every record is published there. They went to topic ${offset.topic}.`,
     { feed: name },
   );
-  const again = { snapshot: 'pending', snapshot_completed_ms: null, high_water_mark: 0 } as const;
-  return { ...offset, ...again, snapshot_seq: offset.seq, topic };
+  return { ...offset, ...snapshotAgain(offset), topic };
 }
 
 /**

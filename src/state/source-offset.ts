@@ -22,6 +22,12 @@ export const nothingLearned = {
   filter_tested_at: 0,
 } as const satisfies Partial<SourceOffset>;
 
+/** Every record is read and published once more. */
+export function snapshotAgain({ seq }: SourceOffset) {
+  const pending = { snapshot: 'pending', snapshot_completed_ms: null, snapshot_seq: seq } as const;
+  return { ...nothingLearned, ...pending, high_water_mark: 0, begins_at: 0 };
+}
+
 export function firstSourceOffset(feed: string, incarnation: string, scope: string): SourceOffset {
   return {
     feed,

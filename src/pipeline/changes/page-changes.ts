@@ -221,14 +221,14 @@ export class PageChanges {
     const { observedAtMs } = this;
     const { id, updated } = record;
     const isOlder = updated < updatedBefore;
-    const image = codec.image.encode(record);
-    const isKnown = !isOlder && earlier.has(id, image, observedAtMs);
+    const image = isOlder ? null : codec.image.encode(record);
+    const isKnown = image !== null && earlier.has(id, image, observedAtMs);
     this.rowsOfId ??= rowsOfIds(this.page);
     const rows = this.rowsOfId.get(id) ?? [];
     const others = isOlder || isKnown ? rows : rows.slice(rows.indexOf(record) + 1);
     if (others.some((row) => (isOlder && row.updated > updated) || images.isShownBy(before, row))) {
       // On another day, a border between two pages may separate these rows.
-      if (!isOlder) earlier.addBeside(id, image, observedAtMs);
+      if (image !== null) earlier.addBeside(id, image, observedAtMs);
       return this.outdated;
     }
     if (isConfirmed) return null;
