@@ -2,6 +2,7 @@ import { HighwaterError } from '../../src/errors';
 import type { Feed } from '../../src/feeds/feed';
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator';
 import { testFeed } from '../support/feeds';
+import { carryOut } from '../support/operations';
 import type { TestPublisher } from '../support/test-publisher';
 import { world } from '../support/world';
 
@@ -138,6 +139,17 @@ it('goes on from its mark after a restart, also with another mode', async () => 
   pass(60);
   await publisher.poll();
   expect(await publisher.sourceOffset()).toMatchObject({ begins_at, incarnation });
+});
+
+it('once a snapshot was asked for, a record that comes late with an older time is new', async () => {
+  await begin();
+  await publisher.poll({ wide: true });
+  await carryOut('snapshot', publisher, testFeed('ipos', { pageSize: 50 }), new Map());
+  expect((await publisher.sourceOffset()).record_count).toBe(60);
+  const [some] = [...api.truth('ipos').values()];
+  api.stores.ipos.upsert({ ...some, id: 'late' } as never, { updated: Math.floor(nowMs / 1000) - 600 });
+  await publisher.poll({ wide: true });
+  expect((await events()).slice(60)).toEqual([['c', 'late', 'poll']]);
 });
 
 it('asked for something else, it begins anew from its mark, without a snapshot', async () => {

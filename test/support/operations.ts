@@ -5,6 +5,7 @@ import { type ReconcileResult, reconcile } from '../../src/pipeline/rounds/recon
 import { retryDeadLetters } from '../../src/pipeline/rounds/retry-dead-letters';
 import { MOST_WALKS } from '../../src/pipeline/scan/pages/page-walk';
 import { movePosition } from '../../src/pipeline/transaction/transact';
+import { snapshotAgain } from '../../src/state/source-offset';
 import { backfill } from './backfill';
 import { idsIn } from './ids-in';
 import type { TestPublisher } from './test-publisher';
@@ -81,7 +82,7 @@ export async function carryOut(
     case 'wide poll':
       return publisher.poll({ wide: true });
     case 'snapshot':
-      await movePosition(deps, { snapshot: 'pending', high_water_mark: 0 });
+      await movePosition(deps, snapshotAgain(deps.state.offset));
       return publisher.poll();
     case 'reconcile':
     case 'dry run':

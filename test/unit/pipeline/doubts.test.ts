@@ -265,3 +265,14 @@ it('a poll that reads everything is complete although a changed filter has hidde
   expect(publisher.owned().deps.state.offset.last_complete_scan_ms).toBe(clock.ms);
   expect(publisher.logger.warnings).toEqual([]);
 });
+
+it('a record without a time is not gone yet if it is new: a server that lags does not show it', async () => {
+  const shown = [row('a', 'a'), row('b', 'b')];
+  const { published, reconcile } = await start(() => shown, 10, false);
+  clock.ms = Date.now();
+  shown.push(row('new', 'n'));
+  await publisher.poll();
+  shown.splice(1);
+  await reconcile();
+  expect(await published()).toEqual(['r a a', 'r b b', 'c new n', 'd b b']);
+});

@@ -181,6 +181,16 @@ describe('retrying', () => {
     expect(api.requests).toHaveLength(2);
   });
 
+  it('ends with the last failure, if an answer had all its time and does not come', async () => {
+    const api = await server((_, response) => {
+      if (api.requests.length === 1) sendJson(response, { message: 'over capacity' }, 503);
+    });
+    const limits = { timeoutMs: 100, retry: { attempts: 2, totalMs: 10_000, baseMs: 1, maxMs: 1 } };
+    const error = await failureOf(source(api.url, { limits }).fetchPage(feed, page, never));
+    expect(error.code).toBe('SOURCE_TIMEOUT');
+    expect(api.requests).toHaveLength(2);
+  });
+
   it.each([
     [401, 'SOURCE_UNAUTHORIZED'],
     [403, 'SOURCE_FORBIDDEN'],
