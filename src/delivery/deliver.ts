@@ -10,6 +10,7 @@ import { createRedactor } from '../secrets/redaction';
 import { type Delivery, groupOf, isWanted, type Target } from './delivery';
 import { messageOf } from './message';
 import { NotDelivered, sender } from './send';
+import { resetRemedy } from './status';
 
 export interface DeliverDeps {
   /** Opens the log: after an error it is opened anew. */
@@ -52,8 +53,8 @@ export async function deliver(delivery: Delivery, target: Target, deps: DeliverD
       if (message !== said)
         logger.error(`The delivery ${delivery.name} rests: ${message}`, {
           code,
-          now: 'It begins again by itself, at least every minute.',
-          remedy,
+          now: 'It tries again by itself, at least every minute.',
+          remedy: code === 'LOG_POSITION_LOST' ? `${resetRemedy(groupOf(delivery))}.` : remedy,
         });
       said = message;
       await pause(restMs, signal);

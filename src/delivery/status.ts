@@ -9,11 +9,15 @@ export interface DeliveryStatus {
   readonly delivery: string;
   /** Events that it has not looked at yet; null: it has never run. */
   readonly lag: number | null;
-  /** The last failure, until an event is delivered; null: there is none. */
+  /** The last failure, until an event is delivered, or events that are gone; null: nothing. */
   readonly waits_for: string | null;
   /** Kept dead letters. */
   readonly dead_letters: number;
 }
+
+/** How a delivery whose events are gone goes on. @param group of the delivery */
+export const resetRemedy = (group: string): string =>
+  `\`highwater groups reset ${group} --to beginning\` goes on with the first event that is kept`;
 
 /** @throws HighwaterError KAFKA_*, LOG_*; the signal's reason */
 export async function deliveryStatus(
@@ -32,14 +36,20 @@ export async function deliveryStatus(
       const places = stored.filter(({ topic }) => read.includes(topic));
       const reached = new Map(places.map(({ topic, partition, next }) => [`${topic} ${partition}`, next]));
       let lag = 0;
+      let lost: string | null = null;
       for (const topic of read) {
-        for (const [partition, end] of (await log.ends(topic, 'reachable', signal)).ends)
-          lag += Math.max(0, (end ?? 0) - (reached.get(`${topic} ${partition}`) ?? 0));
+        const { ends: first } = await log.ends(topic, 'beginning', signal);
+        for (const [partition, end] of (await log.ends(topic, 'reachable', signal)).ends) {
+          const next = reached.get(`${topic} ${partition}`);
+          lag += Math.max(0, (end ?? 0) - (next ?? 0));
+          if (next !== undefined && next < (first.get(partition) ?? 0))
+            lost ??= `events of ${topic}, partition ${partition}, that were removed before they were delivered; ${resetRemedy(groupOf(delivery))}`;
+        }
       }
       return {
         delivery: delivery.name,
         lag: places.length === 0 ? null : lag,
-        waits_for: places.map(({ note }) => note ?? '').find((note) => note !== '') ?? null,
+        waits_for: lost ?? places.map(({ note }) => note ?? '').find((note) => note !== '') ?? null,
         dead_letters: await keptIn(`${group}.dead-letters`),
       };
     }),

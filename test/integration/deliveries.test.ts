@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import Database from 'libsql';
 import { Webhook } from 'standardwebhooks';
 import { connect } from '../../src/consumer';
 import { deliver as deliver_ } from '../../src/delivery/deliver';
@@ -403,6 +404,41 @@ it('status, metrics and the page say how far each delivery is and what it waits 
   await until(async () => (await delivery()).lag === 0);
   expect(await delivery()).toEqual({ delivery: 'desk', lag: 0, waits_for: null, dead_letters: 0 });
   await until(async () => (await metrics()).includes('highwater_delivery_waiting{delivery="desk"} 0'));
+}, 120_000);
+
+it('a delivery whose next events are gone says so, in status as well, and goes on after a reset', async () => {
+  const { write } = await publisher();
+  await write({ id: 'a', status: 'Filed' });
+  const receiver = await startReceiver();
+  settings(`{ webhook: "${receiver.url}" }`);
+  const first = deliver();
+  await until(() => receiver.keys().includes('a'));
+  first.signal('SIGTERM');
+  await first.ended();
+  await write({ id: 'a', status: 'Priced' });
+  // As retention does in the course of time.
+  const file = new Database(path.join(folder(), 'highwater.db'));
+  file.exec("DELETE FROM records WHERE topic = 'ipos.deal-status'");
+  file.close();
+  await write({ id: 'a', status: 'Withdrawn' });
+
+  const command = async (...args: string[]) => {
+    const one = here(args, { cwd: folder() });
+    await one.ended();
+    return one.stdout();
+  };
+  const reset = 'highwater groups reset delivery-desk --to beginning';
+  const second = deliver();
+  await second.sees(/The delivery desk rests/, 'stderr');
+  expect(second.stderr()).toContain(reset);
+  const status = JSON.parse(
+    (await command('status', '--feeds', 'ipos', '--json')).trim().split('\n').at(-1)!,
+  );
+  expect(status.waits_for).toMatch(/^events of ipos.deal-status, partition \d, that were removed before/);
+  expect(status.waits_for).toContain(reset);
+  await command('groups', 'reset', 'delivery-desk', '--to', 'beginning', '--yes');
+  await until(() => receiver.received.length === 2);
+  expect(String(receiver.received[1]!.body)).toContain('Withdrawn');
 }, 120_000);
 
 it('a receiver that asks for no pause gets one all the same', async () => {
