@@ -45,8 +45,12 @@ export function pagingFields(paging: Paging): Partial<SourceOffset> {
   };
 }
 
-/** Records that an answer with everything shows, unless they are gone; 0: a filter that has changed may hide any number. */
-export function shownRecords({ scope_seq, record_count }: SourceOffset): number {
+/**
+ * Records that an answer with everything shows, unless they are gone; 0: a filter that has changed may hide any number. Infinity: no
+ * answer with everything has come yet.
+ */
+export function shownRecords({ scope_seq, record_count, snapshot }: SourceOffset): number {
+  if (snapshot !== 'complete') return Number.POSITIVE_INFINITY;
   return scope_seq === 0 ? record_count : 0;
 }
 

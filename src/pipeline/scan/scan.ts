@@ -61,9 +61,11 @@ export async function* scan(
       ? withPageSize(start.paging, feed.pageSize)
       : start.paging;
   const reader = new PageReader(feed, deps.source, paging, signal, start.shownRecords);
-  // Only a scan of the whole feed can learn the paging, because its rows have different seconds.
+  // Only a scan of the whole feed can learn the paging, because its rows have different seconds. A reconcile believes nothing that was
+  // learned before.
   const isWhole = start.whole === true || (start.snapshot && start.highWaterMark === 0);
-  if (isWhole && (reader.paging().unit === null || feed.paging.style !== 'page')) await reader.learnPaging();
+  const isUnknown = reader.paging().unit === null || feed.paging.style !== 'page';
+  if (start.whole === true || (isWhole && isUnknown)) await reader.learnPaging();
   const overlap = start.overlapSeconds ?? (start.wide ? feed.wideOverlapSeconds : feed.overlapSeconds);
   const from = Math.max(0, start.highWaterMark - overlap);
   if (isWhole || start.otherBorders) await reader.testBegin(from);

@@ -1,7 +1,7 @@
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import { WHOLE_FEED } from '../../types';
-import { type FetchedPage, haveSameKeys, type PageFacts } from './pages/page-facts';
+import { type FetchedPage, haveSameKeys, isContent, isNoRecord, type PageFacts } from './pages/page-facts';
 import type { PageReader } from './pages/page-reader';
 import { pagingReach } from './pages/paging';
 import { WindowReader } from './pages/window-reader';
@@ -73,11 +73,16 @@ export async function join(
   const { reader } = position;
   if (await reader.testBegin(anchor)) return { page: await reader.readFirst(anchor), anchor };
   for (const second of seam.earlier) {
-    const { first: earlier, isShown } = await look(reader, second, seam, anchor);
+    const { first: earlier, isShown, seen: seenEarlier } = await look(reader, second, seam, anchor);
     if (isShown) {
       const again = await reader.readFirst(anchor);
       if (showsSeam(again.facts, seam)) return { page: again, anchor };
-      const isLeftOut = await isAlways((from) => look(reader, from, seam, anchor), anchor, second);
+      const show = async (from: number) => {
+        const looked = await look(reader, from, seam, anchor);
+        const mayBeShown = from === anchor && showsUnreadable(looked.seen, seenEarlier, seam, anchor);
+        return { isShown: looked.isShown || mayBeShown };
+      };
+      const isLeftOut = await isAlways(show, anchor, second);
       return isLeftOut ? learnLag(position, seam, anchor, second) : { page: earlier, anchor: second };
     }
     // It shows a row in front of the anchor, and so everything behind that row: the rows of the seam have moved on.
@@ -85,6 +90,18 @@ export async function join(
       return { page: earlier, anchor: second };
   }
   return { page, anchor };
+}
+
+/**
+ * Whether there is a row without an id or a time that may be one of the seam. Rows that never have an id are told by their content, and an
+ * earlier request shows them as well.
+ * @param earlier rows by a request from an earlier second
+ */
+function showsUnreadable(seen: Looked['seen'], earlier: Looked['seen'], { due }: Seam, anchor: number) {
+  return [...seen].some(([key, second]) => {
+    if (!isContent(key)) return Number.isNaN(second) && due.has(key);
+    return !(second > anchor) && (isNoRecord(key) || !earlier.has(key));
+  });
 }
 
 /** Requests from the later second (L) and the earlier one (E). In no fixed turn do two servers answer all L, and only these. */

@@ -221,3 +221,29 @@ describe('rows that the API has and does not show', () => {
     expect(known()).toBe(122);
   });
 });
+
+it.each([
+  [100, true],
+  [250, false],
+] as const)(
+  'a total of 250 is believed if positions from %i on show the last page again',
+  async (reach, isSaid) => {
+    const rows = Array.from({ length: 250 }, (_, i) =>
+      row(`r${String(i).padStart(3, '0')}`, NOW - 9_000 + i),
+    );
+    const parameters = { page: 'offset', pageSize: 'limit', updatedSince: null };
+    await start(
+      rows,
+      (all, { pageOffset }) => {
+        const isPast = pageOffset >= reach;
+        // The last page is shorter than the others.
+        const from = isPast ? reach - 30 : pageOffset;
+        return { rows: all.slice(from, Math.min(from + 50, reach)), ...(!isPast && { total: all.length }) };
+      },
+      { parameters },
+    );
+    await publisher.poll();
+    expect(publisher.logger.warnings.join().includes('the API counts 250 rows')).toBe(isSaid);
+    expect(publisher.owned().deps.state.offset.last_complete_scan_ms === null).toBe(isSaid);
+  },
+);

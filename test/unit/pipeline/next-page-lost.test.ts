@@ -176,3 +176,22 @@ it('a feed of one page is asked once more only while it shows fewer records than
   expect(await asked()).toBe(1);
   expect(warnings()).toBe('');
 });
+
+it.each(['cursor', 'link'] as const)(
+  'a batch of one second that fills the last page exactly is read, whether or not a %s API lets pages be shorter',
+  async (style) => {
+    for (const sized of [true, false]) {
+      await start({ style, sized, order: 'updated', filter: true }, 250);
+      await publisher.poll();
+      for (const id of [...vendor.rows.keys()].slice(0, 100)) write(id, NOW - 1);
+      await publisher.poll();
+      const { last_complete_scan_ms } = offset();
+      await publisher.poll({ wide: true });
+      expect((await ops()).filter((op) => op === 'u')).toHaveLength(100);
+      expect([warnings(), last_complete_scan_ms]).toEqual(['', NOW * 1000]);
+      shape.isNextLost = true;
+      await publisher.poll({ wide: true });
+      expect(warnings()).toMatch(/an answer of 100 rows names no next page/);
+    }
+  },
+);

@@ -13,6 +13,7 @@ import {
   showOrder,
   unknownPaging,
   withPageSize,
+  withUnit,
 } from '../../../src/pipeline/scan/pages/paging';
 import { runs } from '../../support/runs';
 
@@ -118,6 +119,33 @@ describe('what three pages tell of the paging', () => {
       [0, 2],
     ] as const;
     for (const [one, two] of unclear) expect(inferPaging(zero, from(one), from(two))).toBeNull();
+  });
+
+  it('nothing, when rows that are removed meanwhile are not the first ones', () => {
+    const all = rows(30);
+    const without = (...gone: number[]) => pageFacts(all.filter((_, i) => !gone.includes(i)));
+    expect(inferPaging(pageFacts(all), without(7), without(7, 12))).toBeNull();
+    expect(inferPaging(pageFacts(all), without(0), without(0, 1))).toEqual({ unit: 'record', firstPage: 0 });
+  });
+
+  it('that what was known is not so: then it is unknown until it shows again', () => {
+    const known = (unit: 'page' | 'record', firstPage = 0) => ({ ...unknownPaging(30), unit, firstPage });
+    const shown = (unit: 'page' | 'record', firstPage: 0 | 1, size = 30) =>
+      [0, 1, 2].map((value) => show(rows(100), unit, firstPage, size, value)) as [
+        PageFacts,
+        PageFacts,
+        PageFacts,
+      ];
+    const unknown = { unit: null, firstPage: 0 };
+    for (const size of [7, 30]) {
+      expect(withUnit(known('record'), ...shown('page', 0, size))).toMatchObject(unknown);
+      expect(withUnit(known('record'), ...shown('page', 1, size))).toMatchObject(unknown);
+      expect(withUnit(known('page'), ...shown('record', 0, size))).toMatchObject(unknown);
+      for (const unit of ['page', 'record'] as const)
+        for (const first of [0, 1] as const)
+          expect(withUnit(known(unit, first), ...shown(unit, first, size))).toEqual(known(unit, first));
+    }
+    expect(withUnit(unknownPaging(30), ...shown('record', 0))).toEqual(known('record'));
   });
 
   it('nothing, when a row was updated between two of them', () => {

@@ -97,7 +97,8 @@ describe('where a scan begins', () => {
     ['a snapshot that goes on', { snapshot: true }, false],
     ['a poll', {}, false],
     ['a poll of a feed without a mark', { highWaterMark: 0 }, false],
-    ['the whole of a feed whose paging is known', { whole: true, paging: known }, false],
+    ['the whole of a feed whose paging is known', { whole: true, paging: known }, true],
+    ['a first snapshot whose paging is known', { snapshot: true, highWaterMark: 0, paging: known }, false],
   ])('%s: its paging is looked at or not', async (_, start, isLooked) => {
     const { asked } = await poll(serving(from(50_100, 70)), { paging: unknownPaging(30), ...start });
     const looks = asked.slice(0, 3).map(([since, offset]) => `${since} ${offset}`);

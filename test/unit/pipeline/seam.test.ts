@@ -346,3 +346,26 @@ describe.each([
     expect(publisher.owned().deps.state.offset).toMatchObject({ page_begin: 0, filter_lag: 0 });
   });
 });
+
+it.each([
+  ['null', () => null],
+  ['without an id', ({ id: _, ...row }: VendorRow) => row],
+  ['without a time', ({ updated: _, ...row }: VendorRow) => row],
+] as const)('rows that are %s for a while do not look like a lag of the filter', async (_, spoiled) => {
+  let isIll = false;
+  const seconds = Array.from({ length: 60 }, (_, i) => i * 30);
+  const { vendor, write, unknown } = await start({ style: 'page', order: 'updated' }, seconds, 10, (rows) =>
+    isIll ? rows.map((row, i) => (i % 3 === 1 ? spoiled(row as VendorRow) : row)) : rows,
+  );
+  await publisher.poll();
+  isIll = true;
+  const ids = [...vendor.rows.keys()];
+  for (let i = 0; i < 300; i++) {
+    write(ids[(i * 37) % 60]!, NOW - 7_000 + (i >> 1));
+    if (i % 14 === 0) await publisher.poll({ wide: i % 4 === 0 });
+  }
+  isIll = false;
+  await publisher.poll({ wide: true });
+  await publisher.poll({ wide: true });
+  expect([publisher.owned().deps.state.offset.filter_lag, unknown()]).toEqual([0, []]);
+});

@@ -34,21 +34,30 @@ export class Announced {
   }
 
   /**
-   * Takes note if an empty page announces more rows. They may be behind a limit of paging, or the API leaves them out after it has cut the
-   * pages.
-   * @param shown rows on the pages before it @param mayLack a total may be too high by less than so many
+   * Takes note if the end of the pages announces more rows. They may be behind a limit of paging, or the API leaves them out after it has
+   * cut the pages.
    */
-  noteEmpty(
-    { isLast, total }: FetchedPage,
-    {
-      shown,
-      isFiltered,
-      mayLack,
-    }: { readonly shown: number; readonly isFiltered: boolean; readonly mayLack: number },
+  noteEnd(
+    { facts, isLast, total: told }: FetchedPage,
+    { from, shown, isFiltered, mayLack }: PagesRead,
   ): void {
-    if (isLast === false) this.hidden ??= { by: 'more' };
+    // A page that shows rows again may be the last one.
+    const isAgain = facts.length > 0;
+    if (isLast === false && !isAgain) this.hidden ??= { by: 'more' };
+    const first = this.latestTotal?.from === from ? this.latestTotal.total : null;
+    const total = told ?? (isAgain ? first : null);
     if (isLast !== null || total === null || total <= shown || total - shown < mayLack) return;
     this.unshown ??= { by: 'total', total, shown };
     if (!isFiltered || this.isTotalFiltered) this.hidden ??= this.unshown;
   }
+}
+
+/** The pages from a second on. */
+interface PagesRead {
+  readonly from: number;
+  /** Rows on all of them. */
+  readonly shown: number;
+  readonly isFiltered: boolean;
+  /** A total may be too high by less than so many rows. */
+  readonly mayLack: number;
 }

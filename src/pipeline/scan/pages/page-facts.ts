@@ -21,7 +21,7 @@ export interface PageFacts {
 
 export function pageFacts(rows: readonly unknown[], rowKeys: RowKeys): PageFacts {
   const ids = rows.map(rowKeys.id);
-  const keys = ids.map((id, i) => id ?? `\0${jsonText(rows[i])}`);
+  const keys = ids.map((id, i) => id ?? `${CONTENT}${jsonText(rows[i])}`);
   // Filters have whole seconds, so rows of one second are ties even if their fractions differ.
   const updated = rows.map((row) => secondOf(rowKeys.updated(row)));
   let least: number | null = null;
@@ -36,6 +36,19 @@ export function pageFacts(rows: readonly unknown[], rowKeys: RowKeys): PageFacts
     last = second;
   }
   return { length: rows.length, ids, keys, updated, least, greatest, last, ascending };
+}
+
+/** Begins the key of a row without an id. */
+const CONTENT = '\0';
+
+/** Whether a key is that of a row without an id. */
+export function isContent(key: string): boolean {
+  return key.startsWith(CONTENT);
+}
+
+/** Whether a key is that of a row that is null, or another value without members. */
+export function isNoRecord(key: string): boolean {
+  return isContent(key) && key[CONTENT.length] !== '{';
 }
 
 function secondOf(updated: number | null): number | null {
@@ -136,4 +149,20 @@ const noRows = pageFacts([], rowKeys(usualShape));
 export function pageBehind(last: FetchedPage): FetchedPage {
   const end = { next: null, isLast: true, total: null };
   return { ...last, ...end, rows: [], facts: noRows, reread: async () => [] };
+}
+
+/** A page that was read, and how it was asked for. */
+export interface ReadPage {
+  readonly from: number;
+  readonly n: number;
+  readonly pageSize: number;
+  readonly page: FetchedPage;
+}
+
+/** The position of a page, and how many rows it had. */
+export interface Numbered {
+  readonly n: number;
+  readonly pageSize: number;
+  readonly offset: number;
+  readonly length: number;
 }

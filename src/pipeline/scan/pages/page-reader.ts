@@ -6,23 +6,30 @@ import { type Paging, WHOLE_FEED } from '../../../types';
 import { Announced, type HiddenRows } from './announced';
 import { ContinuedPages } from './continued-pages';
 import { isEndDoubtful, isLikeNamed, isNextLost } from './named-next';
-import { type FetchedPage, fetchedPage, haveSameKeys, type PageFacts, pageBehind } from './page-facts';
+import {
+  type FetchedPage,
+  fetchedPage,
+  haveSameKeys,
+  type Numbered,
+  type PageFacts,
+  pageBehind,
+  type ReadPage,
+} from './page-facts';
 import {
   declaredPaging,
   firstNumber,
-  inferPaging,
+  lastingPaging,
   type PagingKind,
   pageOffset,
   pagingKind,
   pagingReach,
   showOrder,
   withPageSize,
+  withUnit,
 } from './paging';
 import { hasRows, isCode, orRefusal, REFUSALS, throwAnswer, UNANSWERED, unlessRefused } from './refusals';
 
 const LEARNING_TRIES = 3;
-/** A smaller cap may be a row that came between two requests: it holds for one scan only. */
-const LEAST_LASTING_CAP = 20;
 
 /** Reads the pages of one scan, and learns the server's paging on the way. */
 export class PageReader {
@@ -74,11 +81,8 @@ export class PageReader {
     return this.announced.hidden;
   }
 
-  /** The paging to keep for later scans. */
   learned(): Paging {
-    const { feed, known } = this;
-    const isLasting = known.unit !== null && known.pageSize >= LEAST_LASTING_CAP;
-    return isLasting || known.pageSize >= feed.pageSize ? known : withPageSize(known, feed.pageSize);
+    return lastingPaging(this.feed, this.known);
   }
 
   /**
@@ -104,10 +108,8 @@ export class PageReader {
   }
 
   async readFirst(from: number): Promise<FetchedPage> {
-    for (;;) {
-      const page = await this.read(from, 0, 0);
-      if (page !== 'page-size-changed') return page;
-    }
+    const page = await this.read(from, 0, 0);
+    return page === 'page-size-changed' ? this.readFirst(from) : page;
   }
 
   /** The second that the filter is asked for to see the rows from another second on. */
@@ -167,8 +169,7 @@ export class PageReader {
       attempt++;
       const [zero, one, two] = pages as [PageFacts, PageFacts, PageFacts];
       if (zero.length === 0) return;
-      const inferred = this.isLearned ? inferPaging(zero, one, two) : {};
-      this.setPaging({ ...this.known, ...inferred });
+      if (this.isLearned) this.setPaging(withUnit(this.known, zero, one, two));
       // One answer in another order is not believed.
       const isInOrder = showOrder(pages);
       if (!isInOrder && isDoubted) this.setPaging({ ...this.known, ordered: false });
@@ -176,24 +177,30 @@ export class PageReader {
         isDoubted = true;
         continue;
       }
-      if (inferred !== null) return;
+      if (!this.isLearned || this.known.unit !== null) return;
     }
   }
 
   /** The first pages of the whole feed. If the paging is to be learned, the values 0, 1 and 2 are sent literally. */
   private async probe(): Promise<readonly PageFacts[] | null> {
     const pages: PageFacts[] = [];
+    let walked: Numbered | undefined;
     let before = 0;
     for (const n of [0, 1, 2]) {
       if (!this.isLearned && before >= this.reach) break;
       const isLiteral = this.isLearned && n > 0;
-      const page = await (isLiteral
-        ? this.fetchBehind(0, n, this.known.begin + n)
-        : this.pageAt(0, n, before));
+      const ask = () =>
+        isLiteral ? this.fetchBehind(0, n, this.known.begin + n) : this.pageAt(0, n, before);
+      let page = await ask();
+      // All rows are missing from an empty page, so it has to come twice.
+      if (isLiteral && page?.facts.length === 0) page = await ask();
       if (page === null) return null;
+      if (n === 0) walked = this.last.get(0);
       pages.push(page.facts);
       before += page.facts.length;
     }
+    // Numbers that were sent literally are not those of a walk.
+    if (walked !== undefined) this.last.set(0, walked);
     return pages;
   }
 
@@ -204,27 +211,16 @@ export class PageReader {
       return page;
     }
     const { end } = this;
-    const isBehind = end !== null && end.from === from && end.pageSize === this.known.pageSize && end.n < n;
-    if (isBehind) return pageBehind(end.page);
-    const page = await (n === 0
-      ? this.fetchFirst(from)
-      : this.fetchBehind(from, n, pageOffset(this.known, n, before)));
-    if (n === 0) {
-      this.first = page?.facts ?? null;
-      this.announced.noteFirst(from, page?.total ?? null);
-    }
-    if (page?.facts.length === 0) {
-      const hasFilter = this.feed.parameters.updatedSince !== null && this.known.lag < WHOLE_FEED;
-      const isFiltered = hasFilter && this.least(from) > 0;
-      const isBehindShort = before > 0 && (this.last.get(from)?.length ?? 0) < this.fullLength;
-      this.announced.noteEmpty(page, {
-        shown: before,
-        isFiltered,
-        mayLack: isBehindShort ? this.fullLength : 0,
-      });
-    }
-    if (page === null || page.facts.length === 0) return page;
+    if (end !== null && end.from === from && end.pageSize === this.known.pageSize && end.n < n)
+      return pageBehind(end.page);
+    const offset = pageOffset(this.known, n, before);
+    const page = await (n === 0 ? this.fetchFirst(from) : this.fetchBehind(from, n, offset));
+    if (n === 0) this.announced.noteFirst(from, page?.total ?? null);
+    if (n === 0) this.first = page?.facts ?? null;
+    if (page === null) return page;
     const { total, facts } = page;
+    if (facts.length === 0) this.noteEnd(from, page, before);
+    if (facts.length === 0) return page;
     const isCounted = total !== null && before + facts.length >= total;
     const read = { from, n, pageSize: this.known.pageSize, page };
     // Some APIs count no further than so many rows. Then the pages behind them have others.
@@ -233,10 +229,22 @@ export class PageReader {
       this.end = this.counted;
       return pageBehind(this.counted!.page);
     }
+    this.counted = isCounted && isFull ? read : null;
     const isLast = page.isLast ?? (isCounted && !isFull);
     this.end = isLast ? read : null;
-    this.counted = isCounted && isFull ? read : null;
     return { ...page, isLast };
+  }
+
+  /**
+   * Compares the rows of all pages with those that answers have announced.
+   * @param behind the page that ends them: it has no rows, or shows some again @param shown rows on the pages before it
+   */
+  noteEnd(from: number, behind: FetchedPage, shown: number): void {
+    const { feed, known, fullLength } = this;
+    const hasFilter = feed.parameters.updatedSince !== null && known.lag < WHOLE_FEED;
+    const isFiltered = hasFilter && this.least(from) > 0;
+    const mayLack = shown > 0 && (this.last.get(from)?.length ?? 0) < fullLength ? fullLength : 0;
+    this.announced.noteEnd(behind, { from, shown, isFiltered, mayLack });
   }
 
   /** Whether a page that names no next one is the last. In order, the end of a full page is not believed: the scan asks behind its last row. */
@@ -261,8 +269,13 @@ export class PageReader {
     const first = { page, paging, isWhole, isNew, fullLength, shownRecords, canShrink };
     if (length === this.trueEnd || !isEndDoubtful(first)) return;
     const smaller = canShrink ? await unlessRefused(this.fetchNumbered(from, 0, length - 1)) : null;
-    if (isNextLost(first, smaller)) announced.hidden ??= lost;
+    if (isNextLost(first, smaller) && (isWhole || !(await this.isNextNamed()))) announced.hidden ??= lost;
     else this.trueEnd = length;
+  }
+
+  /** Whether the first page of the whole feed names a next one, as pages of this API do. */
+  private async isNextNamed(): Promise<boolean> {
+    return ((await unlessRefused(this.fetchNumbered(0, 0)))?.next ?? null) !== null;
   }
 
   /** Whether a page behind all rows that the total counts shows the first page again, or the page before it. */
@@ -384,17 +397,3 @@ export class PageReader {
 
 /** Anchors that are remembered at once. */
 const MOST_ANCHORS = 50;
-
-interface ReadPage {
-  readonly from: number;
-  readonly n: number;
-  readonly pageSize: number;
-  readonly page: FetchedPage;
-}
-
-interface Numbered {
-  readonly n: number;
-  readonly pageSize: number;
-  readonly offset: number;
-  readonly length: number;
-}

@@ -227,7 +227,10 @@ export class PageWalk {
         throw pagingIgnored(this.feed, this.window, n, this.seen.size);
       const page = await this.reader.read(this.window.from, n, begin);
       if (page === 'page-size-changed') return page;
-      if (this.beginsAgain(n, page.facts)) return null;
+      if (this.beginsAgain(n, page.facts)) {
+        this.reader.noteEnd(this.window.from, page, begin);
+        return null;
+      }
       const { size } = this.seen;
       const { inside, named, hasOlder } = this.take(page);
       yield page;

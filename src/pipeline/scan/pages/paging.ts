@@ -1,7 +1,7 @@
 import type { FeedDefinition } from '../../../feeds/definition';
 import type { SourceOffset } from '../../../state/source-offset';
 import { type Paging, WHOLE_FEED } from '../../../types';
-import { keepsOrder, type PageFacts } from './page-facts';
+import { haveSameKeys, keepsOrder, type PageFacts } from './page-facts';
 
 export function unknownPaging(pageSize: number): Paging {
   return {
@@ -92,8 +92,34 @@ export function pageOffset(paging: Paging, n: number, before: number): number {
   return paging.begin + paging.firstPage + (paging.unit === 'record' ? before : n);
 }
 
+/** A smaller cap may be a row that came between two requests: it holds for one scan only. */
+const LEAST_LASTING_CAP = 20;
+
+/** The paging to keep for later scans. */
+export function lastingPaging(feed: FeedDefinition, known: Paging): Paging {
+  const isLasting = known.unit !== null && known.pageSize >= LEAST_LASTING_CAP;
+  return isLasting || known.pageSize >= feed.pageSize ? known : withPageSize(known, feed.pageSize);
+}
+
 export function withPageSize(paging: Paging, pageSize: number): Paging {
   return { ...paging, pageSize, longestPage: null };
+}
+
+/** What the paging parameter counts, and from where. */
+export type Unit = Pick<Paging, 'unit' | 'firstPage'>;
+
+/**
+ * What the paging parameter counts, by the answers to its values 0, 1 and 2 of the whole feed. Rows that move can look like another unit, and
+ * with a wrong one, each scan passes over the same rows. So pages that contradict the known unit end it, and the next ones have to show
+ * another.
+ */
+export function withUnit(known: Paging, zero: PageFacts, one: PageFacts, two: PageFacts): Paging {
+  const inferred = inferPaging(zero, one, two);
+  const { unit, firstPage } = known;
+  const isOther = inferred !== null && (inferred.unit !== unit || inferred.firstPage !== firstPage);
+  if (unit !== null && (isOther || contradicts(known, zero, one)))
+    return { ...known, unit: null, firstPage: 0 };
+  return { ...known, ...inferred };
 }
 
 /** Fewer rows prove nothing: a few rows that move between two requests must not look like a page. */
@@ -104,14 +130,10 @@ export const LEAST_EVIDENCE = 20;
  *
  * It looks at the rows of page 0 whose second does not reach the page's end, since rows of equal `updated` may change places
  * between two requests. Counting by index from 0, none of them is on page 1; from 1, all are. Counting records, each step loses
- * one. Null if the pages do not show it (too few rows, ties in random order, rows that move), because a wrong answer would skip
+ * one in front. Null if the pages do not show it (too few rows, ties in random order, rows that move), because a wrong answer would skip
  * records.
  */
-export function inferPaging(
-  zero: PageFacts,
-  one: PageFacts,
-  two: PageFacts,
-): Pick<Paging, 'unit' | 'firstPage'> | null {
+export function inferPaging(zero: PageFacts, one: PageFacts, two: PageFacts): Unit | null {
   // Counting records, it is the first row that goes missing: without an id, nobody would notice.
   if (zero.ids[0] === null) return null;
   const settled = zero.ids.filter((id, i) => id !== null && zero.updated[i] !== zero.last);
@@ -130,16 +152,31 @@ export function inferPaging(
   return null;
 }
 
-/** Number of the rows that are not on the page; null if one of them is there but has moved by an update. */
+/**
+ * Whether the server cannot count so. From one record to the next, a page loses its first row; from page to page, all of them.
+ * @param one the page of the value behind that of page `zero`
+ */
+function contradicts({ unit, firstPage }: Unit, zero: PageFacts, one: PageFacts): boolean {
+  if (zero.length < 2 || one.length === 0) return false;
+  const again = new Set(one.keys);
+  const shared = zero.keys.filter((key) => again.has(key)).length;
+  const isSame = haveSameKeys(zero, one);
+  if (unit === 'record') return shared === 0 || (firstPage === 0 && isSame);
+  return !isSame && zero.length > 2 && shared >= zero.length - 1 && zero.keys[1] === one.keys[0];
+}
+
+/**
+ * Number of the rows that are not on the page. Null if they are too few to be on another page, and not the first ones, which any position
+ * leaves out: rows that are removed meanwhile. Null also if a row is there but has moved by an update.
+ */
 function missingFrom(page: PageFacts, zero: PageFacts, rows: readonly (string | null)[]): number | null {
   const seconds = new Map(page.ids.map((id, i) => [id, page.updated[i]]));
   const before = new Map(zero.ids.map((id, i) => [id, zero.updated[i]]));
-  let missing = 0;
-  for (const id of rows) {
-    if (!seconds.has(id)) missing++;
-    else if (seconds.get(id) !== before.get(id)) return null;
-  }
-  return missing;
+  const missing = rows.filter((id) => !seconds.has(id));
+  if (rows.some((id) => seconds.has(id) && seconds.get(id) !== before.get(id))) return null;
+  const front = zero.updated.slice(0, missing.length);
+  const areInFront = missing.every((id) => front.includes(before.get(id) ?? null));
+  return missing.length === rows.length || areInFront ? missing.length : null;
 }
 
 /**
