@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { HighwaterError } from '../../src/errors';
+import { HighwaterError } from '../../src/errors';
 import type { Source } from '../../src/source/source';
 import { idsIn } from '../support/ids-in';
 import { modelMs, modelRuns } from '../support/model-runs';
@@ -43,6 +43,18 @@ interface World {
   /** The rows at the beginning were created up to so many hours before they were updated. */
   readonly delay: number;
   readonly steps: readonly Step[];
+  /** What happens at some requests before the vendor comes to rest. */
+  readonly unrest: Unrest;
+}
+
+/** Each happens at one request in so many; 0: never. */
+interface Unrest {
+  /** A row is created, updated or removed just before the answer. */
+  readonly moves: number;
+  /** The answer shows the rows as they were so many writes before. */
+  readonly stale: number;
+  /** The request fails. */
+  readonly fails: number;
 }
 
 const shapes: fc.Arbitrary<VendorShape> = fc
@@ -79,6 +91,11 @@ const world: fc.Arbitrary<World> = fc.record({
   perSecond: fc.constantFrom(1, 2, 3, 20, 100),
   pageSize: fc.constantFrom(2, 10, 10, 25, 25, 1000),
   delay: fc.constantFrom(0, 0.1, 3, 40),
+  unrest: fc.record({
+    moves: fc.constantFrom(0, 0, 1, 3, 7),
+    stale: fc.constantFrom(0, 0, 2, 3, 7),
+    fails: fc.constantFrom(0, 0, 0, 5, 11),
+  }),
   steps: fc.array(
     fc.oneof(
       fc.constantFrom<Step>(
@@ -105,10 +122,12 @@ function isNumbered({ style }: VendorShape): boolean {
   return style === 'page' || style === 'offset';
 }
 
+/** A replica lags by so many writes. */
+const LAG = 3;
 /** Rows side by side that no page shows. */
 const HIDDEN = 30;
 
-async function play({ shape: first, rows, perSecond, pageSize, delay, steps }: World): Promise<void> {
+async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unrest }: World): Promise<void> {
   const shape = { ...first };
   const clock = { ms: NOW_MS };
   const vendor = styledVendor(shape, () => clock.ms);
@@ -120,10 +139,27 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps }: W
     vendor.created.set(id, updated - Math.floor((delay * 3_600 * ((i * 37) % 100)) / 100));
   const middle = second() - 9_000 + Math.floor(rows / 2 / perSecond) * 20;
   for (let i = 0; shape.hides && i < HIDDEN; i++) write(`hidden${i}`, middle);
+  let isRestless = true;
+  let requests = 0;
+  const isDue = (each: number): boolean => isRestless && each > 0 && requests % each === 0;
+  const replica = styledVendor(shape, () => clock.ms);
+  const past: Map<string, VendorRow>[] = [];
+  const remember = (): void => void past.push(new Map(vendor.rows));
+  function answerOfThePast(): typeof vendor {
+    replica.rows.clear();
+    for (const [id, row] of past.at(-LAG) ?? vendor.rows) replica.rows.set(id, row);
+    for (const [id, at] of vendor.created) replica.created.set(id, at);
+    return replica;
+  }
   const source: Source = {
-    fetchPage(feed, request, signal) {
+    async fetchPage(feed, request, signal) {
       clock.ms += 10;
-      return vendor.fetchPage(feed, request, signal);
+      requests++;
+      if (isDue(unrest.fails)) throw new HighwaterError('SOURCE_UNAVAILABLE', 'GET answered with 503.');
+      // Records that are written at every request would have more versions than the API has records.
+      if (isDue(unrest.moves) && shape.beside !== 'versions') move(requests * 7);
+      const asked = isDue(unrest.stale) ? answerOfThePast() : vendor;
+      return asked.fetchPage(feed, request, signal);
     },
   };
   const beginAt = Number.isFinite(shape.range) ? second() - 10_000 - delay * 3_600 : undefined;
@@ -135,6 +171,15 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps }: W
     await reconciled(publisher, feed);
   };
   let created = 0;
+  /** One write: most often an update. */
+  function move(at: number): void {
+    const ids = [...vendor.rows.keys()];
+    const id = ids[at % Math.max(1, ids.length)];
+    remember();
+    if (id === undefined || at % 5 === 0) write(`n${created++}`, second());
+    else if (at % 5 === 1) vendor.rows.delete(id);
+    else write(id, second());
+  }
   const step = async (now: Step): Promise<void> => {
     clock.ms += 2_000;
     const ids = [...vendor.rows.keys()];
@@ -152,16 +197,20 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps }: W
       case 'lose next':
         // An answer without rows is like that of a feed without changes. If no page has named a next one, and its size cannot be asked for, the rows behind it are like rows that are gone.
         shape.isNextLost =
-          !shape.beginsBlank && (shape.sized || publisher.owned().deps.state.offset.rows_before_next > 0);
+          !shape.beginsBlank &&
+          (shape.sized ||
+            (publisher.owned().deps.state.offset.rows_before_next > 0 && shape.cap === first.cap));
         return;
       case 'lower cap':
-        shape.cap = Math.min(shape.cap, 7);
+        // Nor is a shorter page like the one before, if its size cannot be asked for.
+        if (shape.sized || !shape.isNextLost) shape.cap = Math.min(shape.cap, 7);
         return;
       case 'find next':
         shape.isNextLost = false;
         return;
       default:
         for (let i = 0; i < now.count; i++) {
+          remember();
           const id = ids[(now.at + i) % Math.max(1, ids.length)];
           if (now.kind === 'create') write(`n${created++}`, second());
           else if (id !== undefined && now.kind === 'update') write(id, second());
@@ -176,7 +225,10 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps }: W
     const end = [wide, { ...wide }, { kind: 'reconcile' } as const, { ...wide }];
     for (const now of [{ kind: 'poll' } as const, ...steps, ...end]) {
       const before = known();
-      if (now === end[0]) failed = null;
+      if (now === end[0]) {
+        failed = null;
+        isRestless = false;
+      }
       await ended(now.kind, () =>
         step(now).catch((error) => {
           failed = error;
