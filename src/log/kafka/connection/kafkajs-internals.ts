@@ -14,11 +14,28 @@ export interface Encoder {
   writeBufferInternal(value: Buffer): void;
 }
 
+/** Reads the fields of an answer in order. Methods with `UVarInt` read flexible versions (KIP-482). */
+export interface Decoder {
+  readInt16(): number;
+  readInt32(): number;
+  readInt64(): bigint;
+  readUVarInt(): number;
+  readString(): string | null;
+  readUVarIntString(): string | null;
+  /** A view. @param length left out: it stands before the bytes */
+  readBytes(length?: number): Buffer | null;
+  readArray<T>(read: () => T): T[];
+  readUVarIntArray<T>(read: () => T): T[] | null;
+  forward(bytes: number): void;
+}
+
 export const produceRequests = (): RequestDefinition => require('kafkajs/src/protocol/requests/produce');
 
 export const fetchRequests = (): RequestDefinition => require('kafkajs/src/protocol/requests/fetch');
 
 export const newEncoder = (): Encoder => new (require('kafkajs/src/protocol/encoder'))();
+
+export const newDecoder = (bytes: Buffer): Decoder => new (require('kafkajs/src/protocol/decoder'))(bytes);
 
 export const crc32cByByte = (bytes: Buffer): number =>
   require('kafkajs/src/protocol/recordBatch/crc32C')(bytes);

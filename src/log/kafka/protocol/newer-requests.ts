@@ -1,5 +1,5 @@
 import type { Broker, Cluster } from '../connection/cluster';
-import { askFlexible, NO_TAGS, speaks, writeArray, writeId } from './answer-reader';
+import { askFlexible, NO_TAGS, readId, skipTags, speaks, writeArray, writeId } from './flexible';
 
 /** https://kafka.apache.org/protocol#The_Messages_Metadata: the first version with topic ids, of Kafka 2.8. */
 const METADATA = { apiKey: 3, apiName: 'Metadata', apiVersion: 10 };
@@ -30,29 +30,29 @@ export async function topicIds(
       return body.writeBoolean(tellsTopicOperations);
     },
     (answer) => {
-      for (let brokers = answer.compactLength(); brokers > 0; brokers--) {
-        answer.skip(4);
-        answer.compactText();
-        answer.skip(4);
-        answer.compactText();
-        answer.skipTags();
-      }
-      answer.compactText();
-      answer.skip(4);
+      answer.readUVarIntArray(() => {
+        answer.forward(4);
+        answer.readUVarIntString();
+        answer.forward(4);
+        answer.readUVarIntString();
+        skipTags(answer);
+      });
+      answer.readUVarIntString();
+      answer.forward(4);
       const ids = new Map<string, string>();
-      for (let found = answer.compactLength(); found > 0; found--) {
-        answer.skip(2);
-        const [name, id] = [answer.compactText(), answer.id()];
-        if (id !== NO_ID) ids.set(name, id);
-        answer.skip(1);
-        for (let partitions = answer.compactLength(); partitions > 0; partitions--) {
-          answer.skip(2 + 4 + 4 + 4);
-          for (let lists = 3; lists > 0; lists--) answer.skip(4 * answer.compactLength());
-          answer.skipTags();
-        }
-        answer.skip(4);
-        answer.skipTags();
-      }
+      answer.readUVarIntArray(() => {
+        answer.forward(2);
+        const [name, id] = [answer.readUVarIntString(), readId(answer)];
+        if (name !== null && id !== NO_ID) ids.set(name, id);
+        answer.forward(1);
+        answer.readUVarIntArray(() => {
+          answer.forward(2 + 4 + 4 + 4);
+          for (let lists = 3; lists > 0; lists--) answer.readUVarIntArray(() => answer.forward(4));
+          skipTags(answer);
+        });
+        answer.forward(4);
+        skipTags(answer);
+      });
       return ids;
     },
   );
@@ -76,12 +76,12 @@ export async function transactionStart(coordinator: Broker, transactionalId: str
       return body;
     },
     (answer) => {
-      const described = answer.compactLength();
-      const error = described === 0 ? null : answer.int16();
+      const described = answer.readUVarInt() - 1;
+      const error = described > 0 ? answer.readInt16() : null;
       if (error !== 0) return null;
-      const [_id, _state] = [answer.compactText(), answer.compactText()];
-      answer.skip(4);
-      const start = Number(answer.int64());
+      const [_id, _state] = [answer.readUVarIntString(), answer.readUVarIntString()];
+      answer.forward(4);
+      const start = Number(answer.readInt64());
       return start < 0 ? null : start;
     },
   );

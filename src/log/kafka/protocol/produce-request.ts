@@ -9,8 +9,8 @@ import type {
 } from '../connection/cluster';
 import { compress } from '../connection/compression';
 import { produceRequests } from '../connection/kafkajs-internals';
-import { connectingAgain } from './answer-reader';
 import { type Checksum, crc32c } from './crc32c';
+import { connectingAgain } from './flexible';
 import { BEHIND_CHECKSUM, FORMAT, HEADER_BYTES, TRANSACTIONAL, UNCOUNTED_BYTES } from './record-batch';
 import type { EncodedRecords } from './record-format';
 

@@ -1,87 +1,5 @@
 import type { ApiCall, ApiVersion, Broker } from '../connection/cluster';
-import { type Encoder, newEncoder } from '../connection/kafkajs-internals';
-
-/** Reads the fields of an answer in order. @throws RangeError behind the end */
-export class AnswerReader {
-  private at = 0;
-
-  constructor(private readonly source: Buffer) {}
-
-  skip(bytes: number): void {
-    this.at += bytes;
-  }
-
-  int16(): number {
-    this.at += 2;
-    return this.source.readInt16BE(this.at - 2);
-  }
-
-  int32(): number {
-    this.at += 4;
-    return this.source.readInt32BE(this.at - 4);
-  }
-
-  int64(): bigint {
-    this.at += 8;
-    return this.source.readBigInt64BE(this.at - 8);
-  }
-
-  text(): string {
-    return this.textOf(this.int16());
-  }
-
-  /** A view. */
-  bytes(): Buffer {
-    return this.take(Math.max(this.int32(), 0));
-  }
-
-  /** The methods below read flexible versions (KIP-482): a length is sent plus one, and 0 stands for null. */
-  compactLength(): number {
-    return Math.max(this.varint() - 1, 0);
-  }
-
-  compactText(): string {
-    return this.textOf(this.compactLength());
-  }
-
-  /** A view. */
-  compactBytes(): Buffer {
-    return this.take(this.compactLength());
-  }
-
-  /** As Kafka's tools print it. */
-  id(): string {
-    return this.take(ID_BYTES).toString('base64url');
-  }
-
-  skipTags(): void {
-    for (let tags = this.varint(); tags > 0; tags--) {
-      this.varint();
-      this.skip(this.varint());
-    }
-  }
-
-  private varint(): number {
-    let value = 0;
-    for (let shift = 0; ; shift += 7) {
-      const byte = this.source.readUInt8(this.at++);
-      value += (byte & 0x7f) * 2 ** shift;
-      if (byte < 0x80) return value;
-    }
-  }
-
-  private textOf(length: number): string {
-    this.at += length;
-    return this.source.toString('utf8', this.at - length, this.at);
-  }
-
-  private take(length: number): Buffer {
-    this.at += length;
-    return this.source.subarray(this.at - length, this.at);
-  }
-}
-
-const ID_BYTES = 16;
+import { type Decoder, type Encoder, newDecoder, newEncoder } from '../connection/kafkajs-internals';
 
 /**
  * Requests in "flexible" versions of the protocol (KIP-482), which kafkajs does not speak: lengths are variable-length integers, and
@@ -89,6 +7,7 @@ const ID_BYTES = 16;
  */
 
 export const NO_TAGS = 0;
+const ID_BYTES = 16;
 
 /** The header of a flexible request ends with tagged fields. kafkajs writes headers without them, so they begin the body. */
 export function flexibleBody(): Encoder {
@@ -100,9 +19,22 @@ export function writeArray<T>(body: Encoder, values: readonly T[], write: (value
   for (const value of values) write(value);
 }
 
-/** @param id as `AnswerReader.id` returns it */
+/** @param id as `readId` returns it */
 export function writeId(body: Encoder, id: string): void {
   body.writeBufferInternal(Buffer.from(id, 'base64url'));
+}
+
+/** As Kafka's tools print it. */
+export function readId(answer: Decoder): string {
+  return answer.readBytes(ID_BYTES)!.toString('base64url');
+}
+
+/** kafkajs's own reader of tags takes their length for one more than it is. */
+export function skipTags(answer: Decoder): void {
+  for (let tags = answer.readUVarInt(); tags > 0; tags--) {
+    answer.readUVarInt();
+    answer.forward(answer.readUVarInt());
+  }
 }
 
 /** Whether the broker speaks this version of a request. */
@@ -119,15 +51,15 @@ export function askFlexible<T>(
   broker: Broker,
   api: ApiVersion,
   write: (body: Encoder) => Encoder,
-  read: (answer: AnswerReader) => T,
+  read: (answer: Decoder) => T,
 ): Promise<T> {
   return sendFlexible(broker, {
     request: { ...api, encode: async () => write(flexibleBody()).writeUVarInt(NO_TAGS) },
     response: {
       async decode(payload) {
-        const answer = new AnswerReader(payload);
-        answer.skipTags();
-        return { clientSideThrottleTime: answer.int32(), read: read(answer) };
+        const answer = newDecoder(payload);
+        skipTags(answer);
+        return { clientSideThrottleTime: answer.readInt32(), read: read(answer) };
       },
       parse: async (decoded) => (decoded as { readonly read: T }).read,
     },
