@@ -5,7 +5,7 @@ import type { CommitLog, ProducerRecord, SharedTopicSpec } from '../commit-log';
 import { partitionOf } from '../partitioner';
 import type { TopicDeps } from './admin/topic-admin';
 import { prepareSharedTopic, type TopicLayout } from './admin/topic-settings';
-import { clientRetry } from './connection/client';
+import { clientRetry } from './connection/cluster';
 import { isProtocolError, kafkaFailure } from './connection/kafka-failure';
 import { drop } from './producer/producer';
 

@@ -5,9 +5,9 @@ import type {
   PartitionMetadata,
   PartitionOffset,
   ResourceConfigQuery,
+  RetryOptions,
   TopicPartition,
 } from 'kafkajs';
-import { clientRetry } from './client';
 import { disconnectForGood } from './guards/final-disconnect';
 
 /**
@@ -46,12 +46,17 @@ export interface Broker {
     definition: { readonly versions: readonly string[] },
   ): (of: object) => ApiCall<T>;
   readonly connectionPool: {
+    /** Two, connected or not. */
+    readonly pool: readonly BrokerConnection[];
     send<T>(call: ApiCall<T>): Promise<T>;
-    /** One of two. Connected, if it was not. */
+    /** Connected, if it was not. */
     getConnection(index: 0 | 1): Promise<BrokerConnection>;
   };
   disconnect(): Promise<void>;
   apiVersions(): Promise<unknown>;
+  /** Covers all topics if none are named. */
+  metadata(topics?: readonly string[]): Promise<unknown>;
+  createTopics(request: object): Promise<unknown>;
   listOffsets(request: {
     readonly isolationLevel: 0 | 1;
     readonly topics: readonly OfTopic<{ readonly partition: number; readonly timestamp: number }>[];
@@ -106,19 +111,27 @@ export interface BrokerConnection {
   send<T>(call: ApiCall<T>): Promise<T>;
   /** @throws KafkaJSConnectionError */
   failIfNotConnected(): void;
-  readonly requestQueue: {
-    push(request: {
-      readonly entry: ApiVersion & {
-        readonly correlationId: number;
-        resolve(answer: { readonly payload: Buffer }): void;
-        reject(error: Error): void;
-      };
-      readonly expectResponse: boolean;
-      readonly requestTimeout: number | null;
-      sendRequest(): void;
-    }): void;
-    maybeThrottle(ms: number | undefined): void;
-  };
+  readonly requestQueue: RequestQueue;
+}
+
+/** Through which a connection sends. */
+export interface RequestQueue {
+  /** Requests that a quota of the brokers holds back, or that wait because enough others are on their way. */
+  readonly pending: readonly unknown[];
+  push(request: {
+    readonly entry: ApiVersion & {
+      readonly correlationId: number;
+      resolve(answer: { readonly payload: Buffer }): void;
+      reject(error: Error): void;
+    };
+    readonly expectResponse: boolean;
+    readonly requestTimeout: number | null;
+    sendRequest(): void;
+  }): void;
+  /** Sets a timer that sends as much of `pending` as possible, and then calls this again. */
+  scheduleCheckPendingRequests(): void;
+  /** Called for each answer, with the time for which the broker reads nothing more from this client, in ms. */
+  maybeThrottle(ms: number | null | undefined): void;
 }
 
 export interface ProduceAnswer {
@@ -141,6 +154,18 @@ export interface ProducerIdentity {
   readonly producerId: string;
   readonly producerEpoch: number;
 }
+
+/**
+ * Given in full wherever kafkajs takes retries, since its defaults differ, also under NODE_ENV=test. Five tries end within about six
+ * seconds; the caller knows better whether to go on.
+ */
+export const clientRetry: RetryOptions = {
+  initialRetryTime: 100,
+  maxRetryTime: 2_000,
+  factor: 0.2,
+  multiplier: 2,
+  retries: 5,
+};
 
 /** As requests and answers name partitions: each topic once. */
 export interface OfTopic<Partition> {

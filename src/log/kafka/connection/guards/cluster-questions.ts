@@ -1,4 +1,5 @@
-import { type AdaptedBroker, taking } from './each-broker';
+import type { Broker } from '../cluster';
+import { taking } from './each-broker';
 
 /**
  * Error codes of Kafka's protocol: the partition has no leader now, or its leader cannot be reached from here.
@@ -21,7 +22,7 @@ const accepting = new WeakSet<object>();
  *
  * A question that names topics still fails, because whoever names a topic needs its leaders, unless `acceptLeaderless` was called.
  */
-export function tolerateLeaderless(broker: AdaptedBroker, cluster: object): void {
+export function tolerateLeaderless(broker: Broker, cluster: object): void {
   const ask = broker.metadata;
   const lenient = taking(broker, async ({ topicMetadata }: Metadata, parse) => {
     for (const { partitionMetadata } of topicMetadata) {
