@@ -7,7 +7,7 @@ import type { Grant, Membership } from '../membership';
 import { allTopics, isCompacted } from '../topics';
 import { prepareTopics, type TopicLayout } from './admin/topic-settings';
 import { kafkaClient } from './connection/client';
-import { readingCluster } from './connection/cluster';
+import { drop, readingCluster } from './connection/cluster';
 import { compressionType } from './connection/compression';
 import { isRefusedProducer, kafkaFailure } from './connection/kafka-failure';
 import { groupMembership, SESSION_TIMEOUT_MS } from './group/membership';
@@ -75,7 +75,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
       sessions.add(session);
       return session;
     } catch (error) {
-      cluster.disconnect().catch(() => undefined);
+      drop(cluster);
       throw error;
     }
   }

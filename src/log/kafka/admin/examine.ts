@@ -5,7 +5,7 @@ import { unlessLate } from '../../../async/wait';
 import { networkReason } from '../../../net/network-reason';
 import type { CommandTarget } from '../connection/admin-commands';
 import { addressOf } from '../connection/bootstrap';
-import { readingCluster } from '../connection/cluster';
+import { drop, readingCluster } from '../connection/cluster';
 import {
   copiesRemedy,
   forbidden,
@@ -13,7 +13,7 @@ import {
   isRefusedProducer,
   kafkaFailure,
 } from '../connection/kafka-failure';
-import { connectProducer, drop, type TransactionalProducer } from '../producer/producer';
+import { connectProducer, type TransactionalProducer } from '../producer/producer';
 import { shapeOf, type TopicDeps, withAdmin } from './topic-admin';
 
 /**

@@ -2,6 +2,7 @@ import { type Admin, ConfigResourceTypes, type Kafka } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
 import type { CommandTarget } from '../connection/admin-commands';
 import type { KafkaConfig } from '../connection/client';
+import { drop } from '../connection/cluster';
 import {
   brokersFailed,
   forbidden,
@@ -49,8 +50,7 @@ export async function withAdmin<Answer>(
     });
     return await ask({ admin, cluster, signal });
   } finally {
-    // Nobody waits for it: on a dead broker that takes its time.
-    admin.disconnect().catch(() => undefined);
+    drop(admin);
   }
 }
 

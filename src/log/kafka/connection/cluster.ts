@@ -190,6 +190,11 @@ export function grouped<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<
   return groups;
 }
 
+/** `ipos/0` */
+export function partitionName({ topic, partition }: TopicPartition): string {
+  return `${topic}/${partition}`;
+}
+
 /** The node id of the broker that leads a partition by the cluster's latest metadata. Undefined for an unknown partition. */
 export function knownLeader(cluster: Cluster, { topic, partition }: TopicPartition): string | undefined {
   return Object.keys(cluster.findLeaderForPartitions(topic, [partition]))[0];
@@ -224,7 +229,12 @@ export function readingCluster(kafka: Kafka): Cluster {
   return cluster;
 }
 
-/** Asks by connections that end with the answer. Nobody waits until they are closed: on a dead broker that takes its time. */
+/** Lets go of connections that are of no more use. Nobody waits until they are closed: on a dead broker that takes its time. */
+export function drop(connections: { disconnect(): Promise<void> }): void {
+  connections.disconnect().catch(() => undefined);
+}
+
+/** Asks by connections that end with the answer. */
 export async function withCluster<Answer>(
   kafka: Kafka,
   ask: (cluster: Cluster) => Promise<Answer>,
@@ -233,6 +243,6 @@ export async function withCluster<Answer>(
   try {
     return await ask(cluster);
   } finally {
-    cluster.disconnect().catch(() => undefined);
+    drop(cluster);
   }
 }

@@ -3,6 +3,7 @@ import { retrying } from '../../../async/retrying';
 import { unlessLate } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import type { CommandTarget } from '../connection/admin-commands';
+import { partitionName } from '../connection/cluster';
 import { isProtocolError, kafkaFailure, passesByItself } from '../connection/kafka-failure';
 import type { Coordinator } from '../group/coordinator';
 import type { GroupMember } from '../group/member';
@@ -38,7 +39,7 @@ export class GroupOffsets {
   ) {}
 
   /**
-   * @returns by `topic partition`, without partitions for which the group never committed
+   * @returns by `topic/partition`, without partitions for which the group never committed
    * @throws HighwaterError KAFKA_*, LOG_*; the signal's reason
    */
   async fetch(
@@ -61,7 +62,8 @@ export class GroupOffsets {
     );
     const found = responses.flatMap(({ topic, partitions: own }) =>
       own.map(({ partition, offset, metadata }) => {
-        return [`${topic} ${partition}`, { next: Number(offset), ...readMetadata(metadata) }] as const;
+        const committed = { next: Number(offset), ...readMetadata(metadata) };
+        return [partitionName({ topic, partition }), committed] as const;
       }),
     );
     return new Map(found.filter(([, { next }]) => next >= 0));

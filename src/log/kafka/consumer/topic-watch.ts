@@ -1,5 +1,5 @@
 import type { Kafka } from 'kafkajs';
-import { type Cluster, readingCluster } from '../connection/cluster';
+import { type Cluster, drop, readingCluster } from '../connection/cluster';
 import { isForbidden } from '../connection/kafka-failure';
 import type { TopicPartitions } from '../group/member-data';
 import { knowTopic } from '../reader/reading';
@@ -45,7 +45,7 @@ export class TopicWatch {
   }
 
   close(): void {
-    this.cluster?.disconnect().catch(() => undefined);
+    if (this.cluster !== null) drop(this.cluster);
     this.cluster = null;
   }
 

@@ -1,5 +1,12 @@
 import { type CompressionTypes, KafkaJSError, type TopicPartition } from 'kafkajs';
-import { byTopic, type Cluster, grouped, knownLeader, type ProducerIdentity } from '../connection/cluster';
+import {
+  byTopic,
+  type Cluster,
+  grouped,
+  knownLeader,
+  type ProducerIdentity,
+  partitionName,
+} from '../connection/cluster';
 import { brokersFailed, noteTimes } from '../connection/kafka-failure';
 import { produceEncoded } from '../protocol/produce-request';
 import type { EncodedRecords } from '../protocol/record-format';
@@ -17,18 +24,17 @@ export interface Appended extends PartitionRecords {
 
 /** Sequence numbers, by which brokers recognise a record that a producer sends again. They have no gap within a partition. */
 export class SequenceNumbers {
-  /** By `topic partition`. */
   private readonly numbers = new Map<string, number>();
 
-  next({ topic, partition }: TopicPartition): number {
-    return this.numbers.get(`${topic} ${partition}`) ?? 0;
+  next(of: TopicPartition): number {
+    return this.numbers.get(partitionName(of)) ?? 0;
   }
 
   /** These records were taken. */
   move(sent: PartitionRecords): void {
     // 32 bits, and none for the sign.
     const next = (this.next(sent) + sent.records.count) % 2 ** 31;
-    this.numbers.set(`${sent.topic} ${sent.partition}`, next);
+    this.numbers.set(partitionName(sent), next);
   }
 }
 
@@ -39,7 +45,7 @@ export function byLeader(
 ): Map<string, PartitionRecords[]> {
   return grouped(sends, (each) => {
     const leader = knownLeader(cluster, each);
-    if (leader === undefined) throw new KafkaJSError(`no leader is known of ${each.topic}/${each.partition}`);
+    if (leader === undefined) throw new KafkaJSError(`no leader is known of ${partitionName(each)}`);
     return leader;
   });
 }
@@ -94,7 +100,7 @@ function baseOffsetOf(
   const taken = answers.find((one) => one.topic === topic && one.partition === partition);
   const offset = taken?.errorCode === 0 && isComplete ? BigInt(taken.baseOffset ?? -1) : -1n;
   if (offset >= 0n) return offset;
-  const answer = answers.map((one) => `${one.topic}/${one.partition} with code ${one.errorCode}`);
+  const answer = answers.map((one) => `${partitionName(one)} with code ${one.errorCode}`);
   throw brokersFailed(
     `${records.count} records were sent to ${topic}/${partition}, and the answer was ${answer.join(', ') || 'empty'}`,
   );

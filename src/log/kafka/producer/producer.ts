@@ -2,7 +2,14 @@ import { type CompressionTypes, KafkaJSGroupCoordinatorNotFound, type TopicParti
 import { retrying } from '../../../async/retrying';
 import { joinSignals, pause } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
-import { type Broker, byTopic, type Cluster, type ProducerIdentity } from '../connection/cluster';
+import {
+  type Broker,
+  byTopic,
+  type Cluster,
+  drop,
+  type ProducerIdentity,
+  partitionName,
+} from '../connection/cluster';
 import {
   isForbidden,
   isProtocolError,
@@ -112,7 +119,7 @@ export async function connectProducer(
       );
     } catch (error) {
       ending.leave();
-      cluster.disconnect().catch(() => undefined);
+      drop(cluster);
       throw error;
     }
   }
@@ -185,11 +192,6 @@ function heldBack(ms: number, timeoutMs: number): HeldBackError {
   });
 }
 
-/** Lets go of a producer that is of no more use. Nobody waits for it: on a dead broker that takes its time. */
-export function drop(producer: Pick<TransactionalProducer, 'disconnect'>): void {
-  producer.disconnect().catch(() => undefined);
-}
-
 /** If there are several partitions, the brokers' answer, as kafkajs gives it, does not say which one is missing. */
 function named(places: readonly TopicPartition[], error: unknown): never {
   if (protocolType(error) !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error;
@@ -198,7 +200,7 @@ function named(places: readonly TopicPartition[], error: unknown): never {
   const what =
     others.length === 0
       ? `Partition ${place?.partition} of topic ${place?.topic} is not there any more`
-      : `One of these partitions is not there any more: ${places.map((one) => `${one.topic}/${one.partition}`).join(', ')}`;
+      : `One of these partitions is not there any more: ${places.map(partitionName).join(', ')}`;
   throw new HighwaterError('LOG_TOPIC_LOST', what, { cause: error });
 }
 

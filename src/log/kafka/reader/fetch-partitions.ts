@@ -1,7 +1,7 @@
 import type { TopicPartition } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import type { CommandTarget } from '../connection/admin-commands';
-import { type Cluster, knownLeader } from '../connection/cluster';
+import { type Cluster, knownLeader, partitionName } from '../connection/cluster';
 import { forbidden, isForbidden } from '../connection/kafka-failure';
 import { type FetchAnswer, type FetchedPartition, fetchBatches } from '../protocol/fetch';
 import type { RecordBatch } from '../protocol/record-batch';
@@ -58,12 +58,11 @@ export async function fetchPartitions(
     if (performance.now() > giveUpAt) throw heldBack(positions);
     answer = await fetchBatches(broker, request);
   }
-  const { responses } = answer;
   const found = new Map<string, FetchedPartition>();
-  for (const { topicName, partitions } of responses) {
-    for (const fetched of partitions) found.set(`${topicName} ${fetched.partition}`, fetched);
+  for (const { topicName: topic, partitions } of answer.responses) {
+    for (const one of partitions) found.set(partitionName({ topic, partition: one.partition }), one);
   }
-  return positions.map(({ topic, partition }) => found.get(`${topic} ${partition}`));
+  return positions.map((position) => found.get(partitionName(position)));
 }
 
 /**
@@ -78,7 +77,7 @@ function isHeldBack({ responses, clientSideThrottleTime = 0 }: FetchAnswer): boo
 const HELD_BACK_MS = 60_000;
 
 function heldBack(positions: readonly FetchPosition[]): HighwaterError {
-  const where = positions.map(({ topic, partition }) => `${topic}/${partition}`).join(', ');
+  const where = positions.map(partitionName).join(', ');
   const what = `a fetch quota of the brokers held back every record of ${where} for ${HELD_BACK_MS / 1_000} s`;
   return new HighwaterError('LOG_FAILED', what, {
     now: 'Reading is tried again.',
@@ -137,11 +136,8 @@ async function refusal(cluster: Cluster, topic: string): Promise<unknown> {
 }
 
 /** Brokers send the first batch whole, however large, so its length must be damaged. A reader that stepped over it would lose records. */
-export function notWhole(
-  { topic, partition, next }: FetchPosition,
-  { recordBytes }: FetchedPartition,
-): HighwaterError {
-  const what = `a broker sent ${recordBytes} bytes of ${topic}/${partition} from offset ${next} on, which are not a whole batch`;
+export function notWhole(position: FetchPosition, { recordBytes }: FetchedPartition): HighwaterError {
+  const what = `a broker sent ${recordBytes} bytes of ${partitionName(position)} from offset ${position.next} on, which are not a whole batch`;
   return new HighwaterError('LOG_UNREADABLE', what);
 }
 
@@ -204,7 +200,7 @@ export async function* batchesBetween(
     if (answer !== undefined && answer.highWatermark >= to) return;
     emptySince ??= performance.now();
     if (performance.now() - emptySince > PATIENCE_MS) {
-      const what = `${topic}/${partition} could not be read beyond offset ${next} of ${to}`;
+      const what = `${partitionName(place)} could not be read beyond offset ${next} of ${to}`;
       throw new HighwaterError('LOG_FAILED', what);
     }
   }

@@ -1,7 +1,7 @@
 import type { TopicPartition } from 'kafkajs';
 import type { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
-import { type Cluster, grouped, knownLeader } from '../connection/cluster';
+import { type Cluster, grouped, knownLeader, partitionName } from '../connection/cluster';
 import { acceptsLeaderless } from '../connection/guards/cluster-questions';
 import { brokersFailed, isUnreachable } from '../connection/kafka-failure';
 
@@ -124,7 +124,7 @@ export class LeaderlessNotes {
    * @returns whether it is leaderless and a warning said so
    */
   note(cluster: Cluster, { topic, partition }: TopicPartition, isAtOnce = false): boolean {
-    const name = `${topic} ${partition}`;
+    const name = partitionName({ topic, partition });
     const note = this.noted.get(name) ?? { sinceMs: performance.now(), isTold: false };
     if (!isLeaderless(cluster, { topic, partition })) {
       this.noted.delete(name);

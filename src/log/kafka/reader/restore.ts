@@ -2,7 +2,7 @@ import { oneAhead } from '../../../async/one-ahead';
 import { HighwaterError } from '../../../errors';
 import type { LogRecord } from '../../commit-log';
 import type { EndsAt, TopicEnds } from '../../consumer-log';
-import { type Cluster, readingCluster, withCluster } from '../connection/cluster';
+import { type Cluster, drop, partitionName, readingCluster, withCluster } from '../connection/cluster';
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
 import type { Asked } from '../connection/kafka-failure';
 import { type Persistence, persistently } from '../connection/persistently';
@@ -78,7 +78,7 @@ function roundsToEnd(
 function stalled(positions: readonly PartitionPosition[], stallMs: number): HighwaterError {
   const where = positions
     .filter((position) => !isAtEnd(position))
-    .map(({ topic, partition, next, end }) => `${topic}/${partition} stands at offset ${next} of ${end}`);
+    .map((one) => `${partitionName(one)} stands at offset ${one.next} of ${one.end}`);
   const what = `Nothing could be read for ${stallMs / 1000} s although there is more: ${where.join('; ')}. A transaction of another program is open there.`;
   return new HighwaterError('LOG_RESTORE_STALLED', what);
 }
@@ -150,7 +150,7 @@ export async function* load(
     const options = { through, signal, stallMs: PATIENCE_MS, asked, isCompacted: isCompacted || undefined };
     yield* readThrough(cluster, topic, options);
   } finally {
-    cluster.disconnect().catch(() => undefined);
+    drop(cluster);
   }
 }
 
