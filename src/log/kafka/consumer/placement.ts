@@ -9,7 +9,7 @@ import { persistently } from '../connection/persistently';
 import type { MemberPlace, TopicPartitions } from '../group/member-data';
 import { topicIds } from '../protocol/newer-requests';
 import { isLeaderless, leaderlessSince } from '../reader/leaderless';
-import { isSamePartition, offsetRanges, offsetsSince, topicsOf } from '../reader/offsets';
+import { offsetRanges, offsetsSince, placeIn, topicsOf } from '../reader/offsets';
 import { type ReadingDeps, readingTopics } from '../reader/reading';
 import { type CommittedOffset, type GroupOffsets, groupLost } from './group-offsets';
 import { type SharedFetchDeps, sharedFetch } from './shared-fetch';
@@ -189,8 +189,7 @@ async function rangesOf(
     offsetRanges(cluster, topics, 'end'),
     offsetsSince(cluster, topics, leaderlessSince(joinedAt)),
   ]);
-  const isKnown = (one: TopicPartition) => ranges.some((range) => isSamePartition(range, one));
-  const missing = partitions.filter((one) => !isLeaderless(cluster, one) && !isKnown(one));
+  const missing = partitions.filter((one) => !isLeaderless(cluster, one) && !placeIn(ranges, one));
   if (missing.length > 0) {
     // The leader of the group heard of it from a broker that knew it earlier. If it were left out, no member would have it.
     const what = `no partition ${missing.map(partitionName).join(', ')} is known to the broker asked`;
@@ -199,7 +198,7 @@ async function rangesOf(
   return new Map(
     ranges.map((range) => {
       const [first, end] = [Number(range.first), Number(range.end)];
-      const sinceJoined = Number(since.find((one) => isSamePartition(one, range))?.next ?? end);
+      const sinceJoined = Number(placeIn(since, range)?.next ?? end);
       return [partitionName(range), { first, end, sinceJoined }];
     }),
   );

@@ -26,14 +26,12 @@ export async function partitionOffsets(
   const answers = await askLeaders(cluster, led, async (nodeId, places) => {
     const broker = await cluster.findBroker({ nodeId });
     const asked = byTopic(places, ({ partition }) => ({ partition, timestamp }));
-    const { responses } = await broker.listOffsets({ isolationLevel, topics: asked });
-    return responses;
+    return broker.listOffsets({ isolationLevel, topics: asked });
   });
-  return answers
-    .flat()
-    .flatMap(({ topic, partitions }) =>
-      partitions.map(({ partition, offset }) => ({ topic, partition, next: BigInt(offset), end: null })),
-    );
+  const found = answers.flatMap(({ responses }) => responses);
+  return found.flatMap(({ topic, partitions }) =>
+    partitions.map(({ partition, offset }) => ({ topic, partition, next: BigInt(offset), end: null })),
+  );
 }
 
 /** The offset of the first record of each partition that readers are shown and that is as late as a time; else the end. */
@@ -47,13 +45,17 @@ export async function offsetsSince(
   const found = await partitionOffsets(cluster, topics, { sinceMs });
   return ends.map((end) => {
     // -1: no record is so late.
-    const since = found.find((one) => isSamePartition(one, end))?.next ?? -1n;
+    const since = placeIn(found, end)?.next ?? -1n;
     return since >= 0n && since < end.next ? { ...end, next: since } : end;
   });
 }
 
-export function isSamePartition(one: TopicPartition, other: TopicPartition): boolean {
-  return one.topic === other.topic && one.partition === other.partition;
+/** The one of the same partition. */
+export function placeIn<Place extends TopicPartition>(
+  places: readonly Place[],
+  { topic, partition }: TopicPartition,
+): Place | undefined {
+  return places.find((one) => one.topic === topic && one.partition === partition);
 }
 
 /** The offsets that a partition holds: from the first retained record up to an end, which is exclusive. */
@@ -73,7 +75,7 @@ export async function offsetRanges(
     partitionOffsets(cluster, topics, at),
   ]);
   return ends.flatMap(({ topic, partition, next: end }) => {
-    const first = firsts.find((one) => isSamePartition(one, { topic, partition }))?.next;
+    const first = placeIn(firsts, { topic, partition })?.next;
     return first === undefined ? [] : [{ topic, partition, first, end }];
   });
 }
@@ -87,7 +89,7 @@ export interface Stray extends OffsetRange {
 export async function strays(cluster: Cluster, positions: readonly PartitionPosition[]): Promise<Stray[]> {
   const ranges = await offsetRanges(cluster, topicsOf(positions), 'written');
   return positions.flatMap((position) => {
-    const range = ranges.find((one) => isSamePartition(one, position));
+    const range = placeIn(ranges, position);
     const isWithin = range === undefined || (position.next >= range.first && position.next <= range.end);
     return isWithin ? [] : [{ ...range, position }];
   });

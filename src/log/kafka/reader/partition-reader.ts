@@ -50,11 +50,11 @@ export async function fetchRound(
     fetchFrom(cluster, nodeId, own, maxWaitMs),
   );
   if (left[0] !== undefined && rounds.length === 0) throw missingPartition(left[0]);
-  for (const [position, next] of rounds.flatMap(({ moved }) => [...moved])) {
+  for (const { position, next } of rounds.flat()) {
     position.next = next;
     position.isUnread = false;
   }
-  return inOrder(rounds.flatMap(({ records }) => records));
+  return inOrder(rounds.flat().map(({ records }) => records));
 }
 
 /**
@@ -84,33 +84,37 @@ export function isAtEnd({ next, end }: PartitionPosition): boolean {
   return end !== null && next >= end;
 }
 
+/** `next`: where the position is to go on. */
+interface Fetched extends Pick<PartitionPosition, 'next'> {
+  readonly position: PartitionPosition;
+  readonly records: Iterable<LogRecord>;
+}
+
 async function fetchFrom(
   cluster: Cluster,
   nodeId: string,
   positions: readonly PartitionPosition[],
   maxWaitMs: number,
-): Promise<{ records: Iterable<LogRecord>[]; moved: Map<PartitionPosition, bigint> }> {
+): Promise<Fetched[]> {
   const wanted = { isolationLevel: READ_COMMITTED, maxWaitMs };
   const fetched = await fetchPartitions(cluster, nodeId, positions, wanted);
-  const records: Iterable<LogRecord>[] = [];
-  const moved = new Map<PartitionPosition, bigint>();
+  const found: Fetched[] = [];
   for (const [i, position] of positions.entries()) {
-    const { next } = position;
+    const { next: from } = position;
     let answer = fetched[i];
-    if (answer !== undefined && isBehind(answer, next) && positions.length > 1) {
+    if (answer !== undefined && isBehind(answer, from) && positions.length > 1) {
       // A full answer may leave it out, but not if it is the only partition that was asked for.
       [answer] = await fetchPartitions(cluster, nodeId, [position], wanted);
     }
     if (answer === undefined) continue;
-    records.push(committedRecordsOf(answer, position, next));
-    const behind = isBehind(answer, next);
-    const goesOnAt = behind
+    const isEmpty = isBehind(answer, from);
+    const next = isEmpty
       ? await behindGap(cluster, nodeId, position, answer, maxWaitMs)
-      : nextOffset(answer, next);
-    position.isHeldBack = behind && goesOnAt === next;
-    moved.set(position, goesOnAt);
+      : nextOffset(answer, from);
+    position.isHeldBack = isEmpty && next === from;
+    found.push({ position, next, records: committedRecordsOf(answer, position, from) });
   }
-  return { records, moved };
+  return found;
 }
 
 /** Whether the partition has stable records and none of them came. */

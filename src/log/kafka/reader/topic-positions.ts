@@ -6,7 +6,7 @@ import type { Cluster } from '../connection/cluster';
 import { protocolType } from '../connection/kafka-failure';
 import { topicIds } from '../protocol/newer-requests';
 import { type LeaderlessNotes, leaderlessSince, partitionsOf } from './leaderless';
-import { isSamePartition, offsetsSince, partitionOffsets, positionLost, strays, topicsOf } from './offsets';
+import { offsetsSince, partitionOffsets, placeIn, positionLost, strays, topicsOf } from './offsets';
 import { isAtEnd, type PartitionPosition } from './partition-reader';
 import { knowTopic } from './reading';
 
@@ -62,12 +62,12 @@ export class TopicPositions {
     await this.cluster.connect();
     await this.addPartitions(true);
     if (exact !== undefined) return;
-    this.late = partitionsOf(this.cluster, this.names).filter((one) => !includes(this.all, one));
+    this.late = partitionsOf(this.cluster, this.names).filter((one) => !placeIn(this.all, one));
     if (follow) return;
     // Up to the present ends of the topics; otherwise a busy publisher could keep a reader for ever. Open transactions count too,
     // since a commit is answered before its markers are written.
     for (const end of await partitionOffsets(this.cluster, topicsOf(this.all), 'written')) {
-      const position = this.all.find((one) => isSamePartition(one, end));
+      const position = placeIn(this.all, end);
       if (position !== undefined) position.end = end.next;
     }
     this.all = fromBeginning ? this.all.filter(({ end }) => end !== null) : [];
@@ -139,13 +139,13 @@ export class TopicPositions {
     if (exact !== undefined) await this.assertSame(found[0]!);
     const known = await partitionOffsets(this.cluster, found, 'beginning');
     if (follow) notes.look(this.cluster, found);
-    const added = known.filter((one) => !includes(this.all, one)).map((one) => this.placed(one));
-    const late = added.filter((one) => includes(this.late, one));
+    const added = known.filter((one) => !placeIn(this.all, one)).map((one) => this.placed(one));
+    const late = added.filter((one) => placeIn(this.late, one));
     const others = added.filter((one) => !late.includes(one));
     const leapt = await this.leap(late, true);
     const leaps = isBeginning && exact === undefined;
     this.all.push(...(leaps ? await this.leap(others, false) : others), ...leapt);
-    this.late = this.late.filter((one) => !includes(leapt, one));
+    this.late = this.late.filter((one) => !placeIn(leapt, one));
   }
 
   /** The topics that are there. */
@@ -191,8 +191,7 @@ export class TopicPositions {
       : starts;
     const back = 'positionsToEnd' in startAt ? BigInt(startAt.positionsToEnd) : 0n;
     return positions.filter((position) => {
-      const start = starts.find((one) => isSamePartition(one, position));
-      const latest = written.find((one) => isSamePartition(one, position));
+      const [start, latest] = [placeIn(starts, position), placeIn(written, position)];
       if (start === undefined || latest === undefined) return false;
       const next = start.next - back < latest.next ? start.next - back : latest.next;
       if (next > position.next) position.next = next;
@@ -234,8 +233,4 @@ export async function namesOf(cluster: Cluster): Promise<string[]> {
     .map(({ topic }) => topic)
     .filter((name) => !name.startsWith('__'))
     .sort();
-}
-
-function includes(partitions: readonly TopicPartition[], wanted: TopicPartition): boolean {
-  return partitions.some((one) => isSamePartition(one, wanted));
 }
