@@ -5,9 +5,12 @@ import type { Broker } from './cluster';
 type RequestDefinition = Parameters<Broker['lookupRequest']>[1];
 
 export interface Encoder {
+  readonly buffer: Buffer;
   writeInt8(value: number): Encoder;
+  writeInt16(value: number): Encoder;
   writeInt32(value: number): Encoder;
   writeInt64(value: string): Encoder;
+  writeString(value: string): Encoder;
   writeBoolean(value: boolean): Encoder;
   writeUVarInt(value: number): Encoder;
   writeUVarIntString(value: string | null): Encoder;
@@ -29,13 +32,12 @@ export interface Decoder {
   forward(bytes: number): void;
 }
 
-export const produceRequests = (): RequestDefinition => require('kafkajs/src/protocol/requests/produce');
+export const produceRequests: RequestDefinition = require('kafkajs/src/protocol/requests/produce');
 
-export const fetchRequests = (): RequestDefinition => require('kafkajs/src/protocol/requests/fetch');
+export const fetchRequests: RequestDefinition = require('kafkajs/src/protocol/requests/fetch');
 
-export const newEncoder = (): Encoder => new (require('kafkajs/src/protocol/encoder'))();
+export const Encoder: new () => Encoder = require('kafkajs/src/protocol/encoder');
 
-export const newDecoder = (bytes: Buffer): Decoder => new (require('kafkajs/src/protocol/decoder'))(bytes);
+export const Decoder: new (bytes: Buffer) => Decoder = require('kafkajs/src/protocol/decoder');
 
-export const crc32cByByte = (bytes: Buffer): number =>
-  require('kafkajs/src/protocol/recordBatch/crc32C')(bytes);
+export const crc32cByByte: (bytes: Buffer) => number = require('kafkajs/src/protocol/recordBatch/crc32C');

@@ -1,5 +1,5 @@
 import type { ApiCall, Broker } from '../connection/cluster';
-import { type Decoder, fetchRequests, newDecoder } from '../connection/kafkajs-internals';
+import { Decoder, fetchRequests } from '../connection/kafkajs-internals';
 import {
   flexibleBody,
   NO_TAGS,
@@ -63,7 +63,7 @@ export interface FetchedPartition {
  * @throws what kafkajs throws; HighwaterError LOG_UNREADABLE when a batch of the answer cannot be read
  */
 export async function fetchBatches(broker: Broker, asked: FetchRequest): Promise<FetchAnswer> {
-  const call = broker.lookupRequest<FetchAnswer>(FETCH, fetchRequests())(asked);
+  const call = broker.lookupRequest<FetchAnswer>(FETCH, fetchRequests)(asked);
   const { parse } = call.response;
   const isById =
     asked.topics.every(({ topicId }) => typeof topicId === 'string') &&
@@ -128,7 +128,7 @@ export async function decodeAnswer(
   version: number,
   asked: Pick<FetchRequest, 'topics'> = { topics: [] },
 ): Promise<FetchAnswer & { readonly clientSideThrottleTime: number }> {
-  const answer = newDecoder(payload);
+  const answer = new Decoder(payload);
   const isById = version >= BY_ID;
   const nameOf = (id: string) => asked.topics.find(({ topicId }) => topicId === id)?.topic ?? id;
   if (isById) skipTags(answer);

@@ -1,5 +1,5 @@
 import type { ApiCall, ApiVersion, Broker } from '../connection/cluster';
-import { type Decoder, type Encoder, newDecoder, newEncoder } from '../connection/kafkajs-internals';
+import { Decoder, Encoder } from '../connection/kafkajs-internals';
 
 /**
  * Requests in "flexible" versions of the protocol (KIP-482), which kafkajs does not speak: lengths are variable-length integers, and
@@ -11,7 +11,7 @@ const ID_BYTES = 16;
 
 /** The header of a flexible request ends with tagged fields. kafkajs writes headers without them, so they begin the body. */
 export function flexibleBody(): Encoder {
-  return newEncoder().writeUVarInt(NO_TAGS);
+  return new Encoder().writeUVarInt(NO_TAGS);
 }
 
 export function writeArray<T>(body: Encoder, values: readonly T[], write: (value: T) => void): void {
@@ -57,7 +57,7 @@ export function askFlexible<T>(
     request: { ...api, encode: async () => write(flexibleBody()).writeUVarInt(NO_TAGS) },
     response: {
       async decode(payload) {
-        const answer = newDecoder(payload);
+        const answer = new Decoder(payload);
         skipTags(answer);
         return { clientSideThrottleTime: answer.readInt32(), read: read(answer) };
       },

@@ -8,7 +8,7 @@ import type {
   ProducerIdentity,
 } from '../connection/cluster';
 import { compress } from '../connection/compression';
-import { produceRequests } from '../connection/kafkajs-internals';
+import { Encoder, produceRequests } from '../connection/kafkajs-internals';
 import { type Checksum, crc32c } from './crc32c';
 import { connectingAgain } from './flexible';
 import { BEHIND_CHECKSUM, FORMAT, HEADER_BYTES, TRANSACTIONAL, UNCOUNTED_BYTES } from './record-batch';
@@ -46,7 +46,7 @@ const OWN_CONNECTION = 1;
  * @throws what kafkajs throws
  */
 export async function produceEncoded(broker: Broker, request: ProduceRequest): Promise<ProduceAnswer> {
-  const call = broker.lookupRequest(PRODUCE, produceRequests())(request);
+  const call = broker.lookupRequest(PRODUCE, produceRequests)(request);
   return connectingAgain(broker, async () => {
     const connection = await broker.connectionPool.getConnection(OWN_CONNECTION);
     const needsLogin = connection.sasl && !connection.isAuthenticated();
@@ -116,95 +116,64 @@ export async function encodePieces(
   header: RequestHeader | null = null,
 ): Promise<Buffer[]> {
   const { transactionalId, acks, timeout, compression, topicData } = request;
+  const compressed = async (each: PartitionBatch) => {
+    const { bytes } = each.records;
+    const isPlain = compression === CompressionTypes.None;
+    return { ...each, bytes: isPlain ? Buffer.from(bytes) : await compress(compression, bytes) };
+  };
   const topics = await Promise.all(
-    topicData.map(async ({ topic, partitions }) => ({
-      topic,
-      partitions: await Promise.all(
-        partitions.map(async (each) => ({
-          ...each,
-          bytes:
-            compression === CompressionTypes.None
-              ? Buffer.from(each.records.bytes)
-              : await compress(compression, each.records.bytes),
-        })),
-      ),
-    })),
+    topicData.map(async ({ topic, partitions }) => {
+      return { topic, partitions: await Promise.all(partitions.map(compressed)) };
+    }),
   );
-  const frameBytes = header === null ? 0 : 4 + 2 + 2 + 4 + 2 + Buffer.byteLength(header.clientId);
-  let recordsSize = 0;
-  /** Everything else. */
-  let size = frameBytes + 2 + Buffer.byteLength(transactionalId) + 2 + 4 + 4;
-  for (const { topic, partitions } of topics) {
-    size += 2 + Buffer.byteLength(topic) + 4;
-    size += partitions.length * (4 + 4 + HEADER_BYTES);
-    for (const { bytes } of partitions) recordsSize += bytes.length;
-  }
-
   const checksum = await crc32c();
-  const target = Buffer.allocUnsafe(size);
   const pieces: Buffer[] = [];
-  let taken = 0;
-  let at = header === null ? 0 : writeHeader(target, header, size + recordsSize);
-  at = writeText(target, at, transactionalId);
-  at = target.writeInt16BE(acks, at);
-  at = target.writeInt32BE(timeout, at);
-  at = target.writeInt32BE(topics.length, at);
+  /** What comes before the next records. */
+  let head = new Encoder().writeString(transactionalId).writeInt16(acks).writeInt32(timeout);
+  head.writeInt32(topics.length);
   for (const { topic, partitions } of topics) {
-    at = writeText(target, at, topic);
-    at = target.writeInt32BE(partitions.length, at);
+    head.writeString(topic).writeInt32(partitions.length);
     for (const each of partitions) {
-      at = target.writeInt32BE(each.partition, at);
-      at = target.writeInt32BE(HEADER_BYTES + each.bytes.length, at);
-      at = writeBatchHeader(target, at, request, each, checksum);
-      pieces.push(target.subarray(taken, at), each.bytes);
-      taken = at;
+      head.writeInt32(each.partition).writeInt32(HEADER_BYTES + each.bytes.length);
+      head.writeBufferInternal(batchHeader(request, each, checksum));
+      pieces.push(head.buffer, each.bytes);
+      head = new Encoder();
     }
   }
-  return at === taken ? pieces : [...pieces, target.subarray(taken, at)];
+  return header === null ? pieces : [frameOf(header, pieces), ...pieces];
 }
 
-function writeHeader(
-  target: Buffer,
+/** The length of a message and its header. */
+function frameOf(
   { apiKey, apiVersion, correlationId, clientId }: RequestHeader,
-  size: number,
-): number {
-  let at = target.writeInt32BE(size - 4, 0);
-  at = target.writeInt16BE(apiKey, at);
-  at = target.writeInt16BE(apiVersion, at);
-  at = target.writeInt32BE(correlationId, at);
-  return writeText(target, at, clientId);
+  body: readonly Buffer[],
+): Buffer {
+  const header = new Encoder().writeInt16(apiKey).writeInt16(apiVersion);
+  header.writeInt32(correlationId).writeString(clientId);
+  const size = body.reduce((sum, { length }) => sum + length, header.buffer.length);
+  return Buffer.concat([new Encoder().writeInt32(size).buffer, header.buffer]);
 }
 
-/** https://kafka.apache.org/documentation/#recordbatch */
-function writeBatchHeader(
-  target: Buffer,
-  start: number,
+/** https://kafka.apache.org/documentation/#recordbatch. By hand: kafkajs takes 64-bit integers apart, which takes as long as the rest. */
+function batchHeader(
   { compression, producerId, producerEpoch }: ProduceRequest,
   { firstSequence, records, bytes }: PartitionBatch & { readonly bytes: Buffer },
   checksum: Checksum,
-): number {
+): Buffer {
   const { count, firstTimestamp, maxTimestamp } = records;
-  const end = start + HEADER_BYTES;
-  let at = target.writeBigInt64BE(0n, start); // the offset is the broker's to give
-  at = target.writeInt32BE(HEADER_BYTES + bytes.length - UNCOUNTED_BYTES, at);
-  at = target.writeInt32BE(0, at); // and so is the epoch of the leader
-  at = target.writeInt8(FORMAT, at);
-  const checksumAt = at;
-  at = target.writeInt16BE(compression | TRANSACTIONAL, checksumAt + 4);
-  at = target.writeInt32BE(count - 1, at);
-  at = target.writeBigInt64BE(BigInt(firstTimestamp), at);
-  at = target.writeBigInt64BE(BigInt(maxTimestamp), at);
-  at = target.writeBigInt64BE(BigInt(producerId), at);
-  at = target.writeInt16BE(producerEpoch, at);
-  at = target.writeInt32BE(firstSequence, at);
-  target.writeInt32BE(count, at);
-  target.writeUInt32BE(checksum(target.subarray(start + BEHIND_CHECKSUM, end), bytes), checksumAt);
-  return end;
-}
-
-function writeText(target: Buffer, start: number, text: string): number {
-  const at = start + 2;
-  const length = target.write(text, at);
-  target.writeInt16BE(length, start);
-  return at + length;
+  const header = Buffer.allocUnsafe(HEADER_BYTES);
+  let at = header.writeBigInt64BE(0n, 0); // the offset is the broker's to give
+  at = header.writeInt32BE(HEADER_BYTES + bytes.length - UNCOUNTED_BYTES, at);
+  at = header.writeInt32BE(0, at); // and so is the epoch of the leader
+  at = header.writeInt8(FORMAT, at);
+  at = header.writeInt16BE(compression | TRANSACTIONAL, BEHIND_CHECKSUM);
+  at = header.writeInt32BE(count - 1, at);
+  at = header.writeBigInt64BE(BigInt(firstTimestamp), at);
+  at = header.writeBigInt64BE(BigInt(maxTimestamp), at);
+  at = header.writeBigInt64BE(BigInt(producerId), at);
+  at = header.writeInt16BE(producerEpoch, at);
+  at = header.writeInt32BE(firstSequence, at);
+  header.writeInt32BE(count, at);
+  header.writeUInt32BE(checksum(header.subarray(BEHIND_CHECKSUM), bytes), BEHIND_CHECKSUM - 4);
+  return header;
 }
