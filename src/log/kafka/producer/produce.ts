@@ -1,12 +1,5 @@
-import { type CompressionTypes, KafkaJSError, type TopicPartition } from 'kafkajs';
-import {
-  byTopic,
-  type Cluster,
-  grouped,
-  knownLeader,
-  type ProducerIdentity,
-  partitionName,
-} from '../connection/cluster';
+import type { CompressionTypes, TopicPartition } from 'kafkajs';
+import { type Broker, byTopic, type ProducerIdentity, partitionName } from '../connection/cluster';
 import { brokersFailed, noteTimes } from '../connection/kafka-failure';
 import { produceEncoded } from '../protocol/produce-request';
 import type { EncodedRecords } from '../protocol/record-format';
@@ -22,73 +15,46 @@ export interface Appended extends PartitionRecords {
   readonly baseOffset: bigint;
 }
 
-/** Sequence numbers, by which brokers recognise a record that a producer sends again. They have no gap within a partition. */
-export class SequenceNumbers {
-  private readonly numbers = new Map<string, number>();
-
-  next(of: TopicPartition): number {
-    return this.numbers.get(partitionName(of)) ?? 0;
-  }
-
-  /** These records were taken. */
-  move(sent: PartitionRecords): void {
-    // 32 bits, and none for the sign.
-    const next = (this.next(sent) + sent.records.count) % 2 ** 31;
-    this.numbers.set(partitionName(sent), next);
-  }
-}
-
-/** By node id. @throws KafkaJSError for a partition without a leader: that passes */
-export function byLeader(
-  cluster: Cluster,
-  sends: Iterable<PartitionRecords>,
-): Map<string, PartitionRecords[]> {
-  return grouped(sends, (each) => {
-    const leader = knownLeader(cluster, each);
-    if (leader === undefined) throw new KafkaJSError(`no leader is known of ${partitionName(each)}`);
-    return leader;
-  });
-}
+/**
+ * Sequence numbers, by which brokers recognise a record that a producer sends again. By partition: the number of the record to come,
+ * without a gap. Left out: 0.
+ */
+export type SequenceNumbers = Map<string, number>;
 
 /** How long a broker may wait for its replicas, in ms. Its connection is given up sooner, and the same is sent again by another. */
 const REPLICAS_MS = 30_000;
 
 /**
  * One request to one leader.
+ * @param sequences are moved on when all records were taken
  * @returns `heldBackMs`: time for which a quota of the broker delays the next write, in ms
  * @throws errors of kafkajs if one partition was refused; the other partitions may have accepted their records
  * @throws HighwaterError LOG_FAILED for an answer that does not belong to this request
  */
 export async function produceTo(
-  cluster: Cluster,
-  nodeId: string,
+  broker: Broker,
   sends: readonly PartitionRecords[],
   identity: ProducerIdentity,
   sequences: SequenceNumbers,
   compression: CompressionTypes,
 ): Promise<{ readonly appended: readonly Appended[]; readonly heldBackMs: number }> {
-  const broker = await cluster.findBroker({ nodeId });
-  const { topics, clientSideThrottleTime: heldBackMs = 0 } = await produceEncoded(broker, {
-    ...identity,
-    compression,
-    acks: -1,
-    timeout: REPLICAS_MS,
-    topicData: byTopic(sends, (each) => ({
-      partition: each.partition,
-      firstSequence: sequences.next(each),
-      records: each.records,
-    })),
-  }).catch((error: unknown) => {
+  const next = (of: TopicPartition) => sequences.get(partitionName(of)) ?? 0;
+  const topicData = byTopic(sends, (each) => {
+    return { partition: each.partition, firstSequence: next(each), records: each.records };
+  });
+  const request = { ...identity, compression, acks: -1, timeout: REPLICAS_MS, topicData } as const;
+  const answer = await produceEncoded(broker, request).catch((error: unknown) => {
     throw noteTimes(error, sends);
   });
-  const answers = topics.flatMap(({ topicName, partitions }) =>
+  const answers = answer.topics.flatMap(({ topicName, partitions }) =>
     partitions.map((each) => ({ topic: topicName, ...each })),
   );
-  const appended = sends.map((each) => ({
-    ...each,
-    baseOffset: baseOffsetOf(each, answers, answers.length === sends.length),
-  }));
-  return { appended, heldBackMs };
+  const appended = sends.map((each) => {
+    return { ...each, baseOffset: baseOffsetOf(each, answers, answers.length === sends.length) };
+  });
+  // 32 bits, and none for the sign.
+  for (const each of sends) sequences.set(partitionName(each), (next(each) + each.records.count) % 2 ** 31);
+  return { appended, heldBackMs: answer.clientSideThrottleTime ?? 0 };
 }
 
 /** @throws HighwaterError LOG_FAILED unless the answer is that this partition took the messages, once */

@@ -1,4 +1,9 @@
-import { type CompressionTypes, KafkaJSGroupCoordinatorNotFound, type TopicPartition } from 'kafkajs';
+import {
+  type CompressionTypes,
+  KafkaJSError,
+  KafkaJSGroupCoordinatorNotFound,
+  type TopicPartition,
+} from 'kafkajs';
 import { retrying } from '../../../async/retrying';
 import { joinSignals, pause } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
@@ -7,6 +12,8 @@ import {
   byTopic,
   type Cluster,
   drop,
+  grouped,
+  knownLeader,
   type ProducerIdentity,
   partitionName,
 } from '../connection/cluster';
@@ -18,7 +25,7 @@ import {
   protocolType,
 } from '../connection/kafka-failure';
 import { transactionStart } from '../protocol/newer-requests';
-import { type Appended, byLeader, type PartitionRecords, produceTo, SequenceNumbers } from './produce';
+import { type Appended, type PartitionRecords, produceTo, type SequenceNumbers } from './produce';
 
 /** An open transaction holds up readers for at most so long, when its owner dies. In ms. */
 export const transactionTimeout = 10_000;
@@ -86,7 +93,7 @@ export async function connectProducer(
   const closing = new AbortController();
   const ending = joinSignals([signal, closing.signal]);
   const coordinator = new TransactionCoordinator(cluster, transactionalId);
-  const sequences = new SequenceNumbers();
+  const sequences: SequenceNumbers = new Map();
   /** A quota of the brokers delays writes until then. By the own clock, in ms. */
   let heldBackUntil = 0;
   let openUntil = 0;
@@ -154,14 +161,12 @@ export async function connectProducer(
       const appended: Appended[] = [];
       const left = new Set(sends);
       const round = async (): Promise<void> => {
-        const sending = [...byLeader(cluster, left)].map(async ([nodeId, own]) => {
-          const produced = await produceTo(cluster, nodeId, own, identity, sequences, compression);
+        const sending = [...grouped(left, (each) => leaderOf(cluster, each))].map(async ([nodeId, own]) => {
+          const broker = await cluster.findBroker({ nodeId });
+          const produced = await produceTo(broker, own, identity, sequences, compression);
           appended.push(...produced.appended);
           heldBackUntil = Math.max(heldBackUntil, performance.now() + produced.heldBackMs);
-          for (const each of own) {
-            sequences.move(each);
-            left.delete(each);
-          }
+          for (const each of own) left.delete(each);
         });
         // It waits for all of them, because a request must not be outstanding when it is sent again.
         const failures = (await Promise.allSettled(sending)).flatMap((one) =>
@@ -182,6 +187,13 @@ export async function connectProducer(
       await cluster.disconnect();
     },
   };
+}
+
+/** @throws KafkaJSError for a partition without a leader: that passes */
+function leaderOf(cluster: Cluster, place: TopicPartition): string {
+  const leader = knownLeader(cluster, place);
+  if (leader === undefined) throw new KafkaJSError(`no leader is known of ${partitionName(place)}`);
+  return leader;
 }
 
 function heldBack(ms: number, timeoutMs: number): HeldBackError {
