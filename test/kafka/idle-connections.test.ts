@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
+import { assertReadable } from '../../src/log/kafka/admin/examine';
 import { readingCluster } from '../../src/log/kafka/connection/cluster';
-import { assertReadable } from '../../src/log/kafka/reader/fetch-partitions';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { build } from '../support/build';
 import { createTopics } from '../support/create-topics';

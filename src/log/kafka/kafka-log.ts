@@ -5,6 +5,7 @@ import { HighwaterError } from '../../errors';
 import type { CommitLog, FeedSession, FeedTopics } from '../commit-log';
 import type { Grant, Membership } from '../membership';
 import { allTopics, isCompacted } from '../topics';
+import { assertReadable } from './admin/examine';
 import { prepareTopics, type TopicLayout } from './admin/topic-settings';
 import { kafkaClient } from './connection/client';
 import { drop, readingCluster } from './connection/cluster';
@@ -14,7 +15,6 @@ import { groupMembership, SESSION_TIMEOUT_MS } from './group/membership';
 import { ownersGroup } from './group/owners-protocol';
 import { type KafkaReaderOptions, kafkaReader } from './kafka-reader';
 import { type LogLimits, openSession } from './ownership/session';
-import { assertReadable } from './reader/fetch-partitions';
 import { appender } from './shared-topics';
 
 export interface KafkaLogOptions extends KafkaReaderOptions {

@@ -5,7 +5,7 @@ import { unlessLate } from '../../../async/wait';
 import { networkReason } from '../../../net/network-reason';
 import type { CommandTarget } from '../connection/admin-commands';
 import { addressOf } from '../connection/bootstrap';
-import { drop, readingCluster } from '../connection/cluster';
+import { type Cluster, drop, knownLeader, readingCluster } from '../connection/cluster';
 import {
   copiesRemedy,
   forbidden,
@@ -14,7 +14,8 @@ import {
   kafkaFailure,
 } from '../connection/kafka-failure';
 import { connectProducer, type TransactionalProducer } from '../producer/producer';
-import { shapeOf, type TopicDeps, withAdmin } from './topic-admin';
+import { fetchBatches } from '../protocol/fetch';
+import { askEach, shapeOf, type TopicDeps, withAdmin } from './topic-admin';
 
 /**
  * The brokers of the cluster, at the addresses that they give their clients.
@@ -159,6 +160,31 @@ export async function assertWritable(doing: string, writing: Writing): Promise<n
   } finally {
     if (producer !== null) drop(producer);
   }
+}
+
+/**
+ * Asserts that this user may read topics.
+ * @param cluster that knows them
+ * @throws HighwaterError KAFKA_FORBIDDEN that names every topic; errors of kafkajs
+ */
+export async function assertReadable(
+  cluster: Cluster,
+  topics: readonly string[],
+  doing: string,
+  target: CommandTarget,
+): Promise<void> {
+  const fetch = async (topic: string): Promise<void> => {
+    const nodeId = knownLeader(cluster, { topic, partition: 0 });
+    // A leader that is missing says nothing of permissions, nor does an offset that is there no more.
+    if (nodeId === undefined) return;
+    const broker = await cluster.findBroker({ nodeId });
+    const partitions = [{ partition: 0, fetchOffset: '0', maxBytes: 1 }];
+    const request = { isolationLevel: 1, maxWaitTime: 0, minBytes: 0, maxBytes: 1 } as const;
+    await fetchBatches(broker, { ...request, topics: [{ topic, partitions }] }).catch((error: unknown) => {
+      if (isForbidden(error)) throw error;
+    });
+  };
+  await askEach(topics, fetch, doing, 'READ', target);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Admin, ConfigResourceTypes, type Kafka } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
-import type { CommandTarget } from '../connection/admin-commands';
+import type { Access, CommandTarget } from '../connection/admin-commands';
 import type { KafkaConfig } from '../connection/client';
 import { drop } from '../connection/cluster';
 import {
@@ -54,30 +54,45 @@ export async function withAdmin<Answer>(
   }
 }
 
-/** Null for a topic that does not exist. One request each, for an answer to several tells only the first refusal. */
-export async function describe(
+/** Null for a topic that does not exist. */
+export function describe(
   wanted: readonly RoledTopic[],
   { admin, cluster }: Asking,
 ): Promise<Map<string, Shape | null>> {
-  const hidden: string[] = [];
-  let refusal: unknown;
-  const shapes = await Promise.all(
-    wanted.map(async ({ spec: { name } }) => {
-      try {
-        return [name, await shapeOf(admin, name)] as const;
-      } catch (error) {
-        if (!isForbidden(error)) throw kafkaFailure(error, `looking at the topic ${name}`);
-        hidden.push(name);
-        refusal = error;
-        return [name, null] as const;
-      }
-    }),
-  );
-  if (hidden.length > 0) {
-    const access = { operation: 'DESCRIBE', resource: 'topic', names: hidden } as const;
-    throw forbidden('looking at topics', access, cluster, refusal);
-  }
-  return new Map(shapes);
+  const names = wanted.map(({ spec }) => spec.name);
+  const ask = (name: string) =>
+    shapeOf(admin, name).catch((error: unknown) => {
+      throw kafkaFailure(error, `looking at the topic ${name}`);
+    });
+  return askEach(names, ask, 'looking at topics', 'DESCRIBE', cluster);
+}
+
+/**
+ * Asks about topics one by one: of several at once, brokers do not say which they refuse.
+ * @returns the answers by topic
+ * @throws HighwaterError KAFKA_FORBIDDEN that names every refused topic; other errors of the questions
+ */
+export async function askEach<Answer>(
+  topics: readonly string[],
+  ask: (topic: string) => Promise<Answer>,
+  doing: string,
+  operation: Access['operation'],
+  cluster: CommandTarget,
+): Promise<Map<string, Answer>> {
+  const refusals = new Map<string, unknown>();
+  const answers = topics.map(async (topic) => {
+    try {
+      return [[topic, await ask(topic)] as const];
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      refusals.set(topic, error);
+      return [];
+    }
+  });
+  const answered = new Map((await Promise.all(answers)).flat());
+  const names = topics.filter((topic) => refusals.has(topic));
+  if (names.length === 0) return answered;
+  throw forbidden(doing, { operation, resource: 'topic', names }, cluster, refusals.get(names[0]!));
 }
 
 /** Null: it does not exist. @throws what kafkajs throws */

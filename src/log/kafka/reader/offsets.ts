@@ -1,9 +1,9 @@
 import type { TopicPartition } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import { byTopic, type Cluster } from '../connection/cluster';
-import { READ_COMMITTED, READ_UNCOMMITTED } from './fetch-partitions';
 import { askLeaders, byLeader, partitionsOf, tryUnreachable } from './leaderless';
 import type { PartitionPosition } from './partition-reader';
+import { READ_COMMITTED, READ_UNCOMMITTED } from './partition-reader';
 
 /** In Kafka's protocol these stand for a time. */
 const [FIRST_RETAINED, LAST] = [-2, -1] as const;

@@ -5,8 +5,8 @@ import type { CommandTarget } from '../../connection/admin-commands';
 import type { Cluster } from '../../connection/cluster';
 import { recordsOf } from '../../protocol/record-batch';
 import { isFence } from '../../reader/fence';
-import { batchesBetween } from '../../reader/fetch-partitions';
 import { type OffsetRange, offsetRanges } from '../../reader/offsets';
+import { batchesBetween } from '../../reader/partition-reader';
 import { committedRecords } from '../../reader/restore';
 
 /** How far a feed is committed: what its source offset says of that, by its headers. */
