@@ -116,15 +116,13 @@ export async function inspect(
   described: ReadonlyMap<string, Shape | null>,
   deps: Asking,
 ): Promise<TopicReport[]> {
-  return Promise.all(
-    wanted.map(async (topic): Promise<TopicReport> => {
-      const exists = described.get(topic.spec.name) ?? null;
-      const settings = exists === null ? null : await settingsFound(topic.spec.name, deps);
-      const verdict =
-        exists === null ? { wrong: [], risky: [] } : judge(topic, settings ?? new Map(), exists);
-      return { ...topic, exists, settings, verdict };
-    }),
-  );
+  const reports = wanted.map(async (topic): Promise<TopicReport> => {
+    const exists = described.get(topic.spec.name) ?? null;
+    if (exists === null) return { ...topic, exists, settings: null, verdict: { wrong: [], risky: [] } };
+    const settings = await settingsFound(topic.spec.name, deps);
+    return { ...topic, exists, settings, verdict: judge(topic, settings ?? new Map(), exists) };
+  });
+  return Promise.all(reports);
 }
 
 /** Null when this user may not see them. */
@@ -132,18 +130,26 @@ async function settingsFound(
   name: string,
   { admin, signal }: Asking,
 ): Promise<ReadonlyMap<string, string> | null> {
-  const resource = { type: ConfigResourceTypes.TOPIC, name };
   return eventually(signal, 'the settings of a topic could not be read', async () => {
     try {
-      const { resources } = await admin.describeConfigs({ resources: [resource], includeSynonyms: false });
-      const entries = resources.flatMap(({ configEntries }) => configEntries);
-      return new Map(entries.map(({ configName, configValue }) => [configName, configValue]));
+      return await configOf(admin, ConfigResourceTypes.TOPIC, name);
     } catch (error) {
       if (isForbidden(error)) return null;
       if (protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') throw new NotYet(`${name} is unknown`);
       throw kafkaFailure(error, `reading the settings of the topic ${name}`);
     }
   });
+}
+
+/** The settings of a topic or a broker. @throws what kafkajs throws */
+export async function configOf(
+  asked: Pick<Admin, 'describeConfigs'>,
+  type: ConfigResourceTypes,
+  name: string,
+): Promise<ReadonlyMap<string, string>> {
+  const { resources } = await asked.describeConfigs({ resources: [{ type, name }], includeSynonyms: false });
+  const entries = resources.flatMap(({ configEntries }) => configEntries);
+  return new Map(entries.map(({ configName, configValue }) => [configName, configValue]));
 }
 
 /** A broker answers from its own copy of the cluster's metadata, which lags. */

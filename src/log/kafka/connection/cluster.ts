@@ -1,10 +1,9 @@
 import type {
-  ConfigEntries,
+  Admin,
   GroupOverview,
   Kafka,
   PartitionMetadata,
   PartitionOffset,
-  ResourceConfigQuery,
   RetryOptions,
   TopicPartition,
 } from 'kafkajs';
@@ -61,11 +60,7 @@ export interface Broker {
     readonly isolationLevel: 0 | 1;
     readonly topics: readonly OfTopic<{ readonly partition: number; readonly timestamp: number }>[];
   }): Promise<{ readonly responses: readonly OfTopic<PartitionOffset>[] }>;
-  describeConfigs(request: { readonly resources: readonly ResourceConfigQuery[] }): Promise<{
-    readonly resources: readonly {
-      readonly configEntries: readonly Pick<ConfigEntries, 'configName' | 'configValue'>[];
-    }[];
-  }>;
+  readonly describeConfigs: Admin['describeConfigs'];
   /** Groups that this broker coordinates. `protocolType`: empty if no member has ever joined. */
   listGroups(): Promise<{ readonly groups: readonly GroupOverview[] }>;
   /** 0: of a group; 1: of transactions, `groupId` is then a transactional id. @throws the broker's refusal */

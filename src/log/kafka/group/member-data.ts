@@ -1,7 +1,8 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { AssignerProtocol, type Assignment } from 'kafkajs';
+import { AssignerProtocol, type Assignment, type TopicPartition } from 'kafkajs';
 import { z } from 'zod';
+import { byTopic } from '../connection/cluster';
 import type { Joined } from './coordinator';
 
 /**
@@ -17,6 +18,14 @@ export type JoinedMember = Joined['members'][number];
 
 /** Topic → numbers of partitions. */
 export type TopicPartitions = Readonly<Record<string, readonly number[]>>;
+
+/** The numbers are sorted. */
+export function partitionNumbers(partitions: readonly TopicPartition[]): TopicPartitions {
+  const numbered = byTopic(partitions, ({ partition }) => partition);
+  return Object.fromEntries(
+    numbered.map(({ topic, partitions: own }) => [topic, own.toSorted((a, b) => a - b)]),
+  );
+}
 
 /**
  * The machine and process of an instance. Another process on the same machine can check whether it still runs. A publisher that is

@@ -1,6 +1,7 @@
 import { ConfigResourceTypes, type TopicPartition } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import type { LogRecord } from '../../commit-log';
+import { configOf } from '../admin/topic-admin';
 import { type Cluster, partitionName } from '../connection/cluster';
 import { isForbidden } from '../connection/kafka-failure';
 import { type FetchAnswer, type FetchedPartition, fetchBatches } from '../protocol/fetch';
@@ -147,19 +148,13 @@ async function behindGap(
 async function isCompacted(cluster: Cluster, nodeId: string, topic: string): Promise<boolean> {
   const broker = await cluster.findBroker({ nodeId });
   try {
-    const { resources } = await broker.describeConfigs({
-      resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: [CLEANUP_POLICY] }],
-    });
-    const entries = resources.flatMap(({ configEntries }) => configEntries);
-    const policy = entries.find(({ configName }) => configName === CLEANUP_POLICY)?.configValue;
+    const policy = (await configOf(broker, ConfigResourceTypes.TOPIC, topic)).get('cleanup.policy');
     return policy?.split(',').includes('compact') ?? false;
   } catch (error) {
     if (isForbidden(error)) return false;
     throw error;
   }
 }
-
-const CLEANUP_POLICY = 'cleanup.policy';
 
 /** From an offset on, which may lie within the first batch, up to the position's end. */
 function* committedRecordsOf(
