@@ -49,7 +49,7 @@ export function read(
   const { signal, leave } = joinSignals([options.signal, closing]);
   const isPartial = options.follow || options.canBePartial === true;
   const cluster = isPartial ? acceptLeaderless(readingCluster(kafka)) : readingCluster(kafka);
-  const positions = new TopicPositions({ ...options, exact, topics: names, cluster, notes, logger });
+  const positions = new TopicPositions(cluster, names, { ...options, exact, notes, logger });
   const reading: Persistence & Pick<Reading, 'cluster'> = {
     cluster,
     doing,

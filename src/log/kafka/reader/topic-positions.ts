@@ -15,10 +15,8 @@ export const GIVE_UP_MS = 30_000;
 /** Time to wait for open transactions without new records, in ms. */
 const SETTLE_MS = 2_000;
 
-/** The topics that are read without a group, from where, and up to where. */
+/** How topics are read without a group: from where, and up to where. */
 export interface TopicReading extends Omit<ReadOptions, 'signal'> {
-  readonly cluster: Cluster;
-  readonly topics: readonly string[];
   /**
    * Reading fails if records that were to come are gone, or the topic was recreated; there is only one topic. Otherwise it goes on with
    * the records that are there.
@@ -37,8 +35,6 @@ export interface TopicReading extends Omit<ReadOptions, 'signal'> {
 
 /** The partitions of one reading, and how far it is in each. */
 export class TopicPositions {
-  private readonly cluster: Cluster;
-  private readonly names: readonly string[];
   private all: PartitionPosition[] = [];
   /** Partitions that existed at the call and whose end could not be asked for then. They must not be read from their beginning. */
   private late: TopicPartition[] = [];
@@ -48,12 +44,14 @@ export class TopicPositions {
   /** The id of the topic of an exact reading. Null while it is not known, and if the brokers know no ids. */
   private topicId: string | null;
 
-  constructor(private readonly reading: TopicReading) {
-    this.cluster = reading.cluster;
-    this.names = reading.topics;
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly names: readonly string[],
+    private readonly reading: TopicReading,
+  ) {
     this.topicId = reading.exact?.topicId ?? null;
     for (const [partition, next] of reading.exact?.from ?? [])
-      if (next === null) this.late.push({ topic: this.names[0]!, partition });
+      if (next === null) this.late.push({ topic: names[0]!, partition });
   }
 
   /** Finds the partitions, where to begin, and without `follow` where to end. May be called again after an error. */

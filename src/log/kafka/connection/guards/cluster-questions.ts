@@ -17,10 +17,9 @@ interface Metadata {
 const accepting = new WeakSet<object>();
 
 /**
- * Makes a broker accept an answer about all topics when a partition in it has no leader. kafkajs throws such an answer away, and it asks about all topics whenever it needs only the list of brokers: to find the coordinator of a group, or
- * the controller. One foreign topic whose only broker is dead would keep every member from joining its group.
- *
- * A question that names topics still fails, because whoever names a topic needs its leaders, unless `acceptLeaderless` was called.
+ * Makes a broker accept an answer about all topics when a partition in it has no leader. kafkajs throws such an answer away, and asks
+ * about all topics when it needs only the list of brokers, to find a coordinator or the controller. One foreign topic whose only broker
+ * is dead would keep every member from joining its group. A question that names topics still fails, because whoever names a topic needs its leaders, unless `acceptLeaderless` was called.
  */
 export function tolerateLeaderless(broker: Broker, cluster: object): void {
   const ask = broker.metadata;
