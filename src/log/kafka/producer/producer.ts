@@ -25,7 +25,12 @@ import {
   protocolType,
 } from '../connection/kafka-failure';
 import { transactionStart } from '../protocol/newer-requests';
-import { type Appended, type PartitionRecords, produceTo, type SequenceNumbers } from './produce';
+import {
+  type Appended,
+  type PartitionRecords,
+  produceTo,
+  type SequenceNumbers,
+} from '../protocol/produce-request';
 
 /** An open transaction holds up readers for at most so long, when its owner dies. In ms. */
 export const transactionTimeout = 10_000;
@@ -45,33 +50,6 @@ const PATIENCE_MS = 10_000;
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [5, 500];
 
 /**
- * The only producer that may write under a transactional id, until the next InitProducerId of that id. One transaction after the
- * other, and one call after the other. After an error only `abort` and `disconnect` may be called.
- */
-export interface TransactionalProducer {
-  /**
-   * Begins a transaction, or goes on with it: it is going to write to these partitions.
-   * @throws HighwaterError LOG_TOPIC_LOST for a partition that is not there; what kafkajs throws
-   */
-  begin(places: readonly TopicPartition[]): Promise<void>;
-  /**
-   * Writes to each of these partitions, all at once. Errors that may pass are tried again, always under the same sequence numbers,
-   * so a broker does not take a record twice.
-   * @param sends one for each partition, which `begin` must have named
-   * @returns in any order, when all replicas have it
-   * @throws HeldBackError; HighwaterError LOG_TOPIC_LOST, LOG_FAILED; errors of kafkajs. After an error, only requests to brokers
-   * that no longer answer may be outstanding
-   */
-  send(sends: readonly PartitionRecords[], compression: CompressionTypes): Promise<Appended[]>;
-  /** When the open transaction began, by the clock of a broker, in ms; null: not told. @throws what kafkajs throws */
-  beganAt(): Promise<number | null>;
-  /** @throws what kafkajs throws: nobody knows then whether it is committed */
-  commit(): Promise<void>;
-  abort(): Promise<void>;
-  disconnect(): Promise<void>;
-}
-
-/**
  * A producer under a transactional id. Its beginning (InitProducerId) ends the open transaction of an earlier producer of that id,
  * which the brokers refuse from now on.
  *
@@ -88,7 +66,7 @@ export async function connectProducer(
   topics: readonly string[],
   signal: AbortSignal,
   limits: { readonly patienceMs?: number; readonly timeoutMs?: number | undefined } = {},
-): Promise<TransactionalProducer> {
+) {
   const { patienceMs = PATIENCE_MS, timeoutMs = transactionTimeout } = limits;
   const closing = new AbortController();
   const ending = joinSignals([signal, closing.signal]);
@@ -141,7 +119,11 @@ export async function connectProducer(
   }
 
   return {
-    async begin(places) {
+    /**
+     * Begins a transaction, or goes on with it: it is going to write to these partitions.
+     * @throws HighwaterError LOG_TOPIC_LOST for a partition that is not there; what kafkajs throws
+     */
+    async begin(places: readonly TopicPartition[]): Promise<void> {
       // In an open transaction this wait could outlast the transaction's timeout.
       const heldBackMs = heldBackUntil - performance.now();
       if (heldBackMs > 0) await pause(heldBackMs, ending.signal);
@@ -155,7 +137,15 @@ export async function connectProducer(
       }
     },
 
-    async send(sends, compression) {
+    /**
+     * Writes to each of these partitions, all at once. Errors that may pass are tried again, always under the same sequence numbers,
+     * so a broker does not take a record twice.
+     * @param sends one for each partition, which `begin` must have named
+     * @returns in any order, when all replicas have it
+     * @throws HeldBackError; HighwaterError LOG_TOPIC_LOST, LOG_FAILED; errors of kafkajs. After an error, only requests to brokers
+     * that no longer answer may be outstanding
+     */
+    async send(sends: readonly PartitionRecords[], compression: CompressionTypes): Promise<Appended[]> {
       const heldBackMs = heldBackUntil - performance.now();
       if (heldBackMs > 0 && heldBackUntil > openUntil - REST_MS) throw heldBack(heldBackMs, timeoutMs);
       const appended: Appended[] = [];
@@ -178,16 +168,24 @@ export async function connectProducer(
       return appended;
     },
 
+    /** When the open transaction began, by the clock of a broker, in ms; null: not told. @throws what kafkajs throws */
     beganAt: () => coordinator.ask((broker) => transactionStart(broker, transactionalId)),
+    /** @throws what kafkajs throws: nobody knows then whether it is committed */
     commit: () => end(true),
     abort: () => end(false),
-    async disconnect() {
+    async disconnect(): Promise<void> {
       closing.abort();
       ending.leave();
       await cluster.disconnect();
     },
   };
 }
+
+/**
+ * The only producer that may write under a transactional id, until the next InitProducerId of that id. One transaction after the
+ * other, and one call after the other. After an error only `abort` and `disconnect` may be called.
+ */
+export type TransactionalProducer = Awaited<ReturnType<typeof connectProducer>>;
 
 /** @throws KafkaJSError for a partition without a leader: that passes */
 function leaderOf(cluster: Cluster, place: TopicPartition): string {

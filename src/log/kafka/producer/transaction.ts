@@ -1,8 +1,8 @@
 import type { CompressionTypes } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import { drop } from '../connection/cluster';
+import type { Appended, PartitionRecords } from '../protocol/produce-request';
 import type { PartitionSends } from './partitioned-records';
-import type { Appended, PartitionRecords } from './produce';
 import type { TransactionalProducer } from './producer';
 
 /**
