@@ -9,7 +9,7 @@ import {
   speaks,
   writeArray,
   writeId,
-} from './flexible';
+} from './newer-requests';
 import { type RecordBatch, readBatches } from './record-batch';
 
 const FETCH = 1;

@@ -1,6 +1,7 @@
 import { CompressionTypes, type TopicPartition } from 'kafkajs';
 import {
   type ApiCall,
+  type ApiVersion,
   type Broker,
   type BrokerConnection,
   byTopic,
@@ -13,7 +14,7 @@ import { compress } from '../connection/compression';
 import { brokersFailed, noteTimes } from '../connection/kafka-failure';
 import { Encoder, produceRequests } from '../connection/kafkajs-internals';
 import { type Checksum, crc32c } from './crc32c';
-import { connectingAgain } from './flexible';
+import { connectingAgain } from './newer-requests';
 import { BEHIND_CHECKSUM, FORMAT, HEADER_BYTES, TRANSACTIONAL, UNCOUNTED_BYTES } from './record-batch';
 import type { EncodedRecords } from './record-format';
 
@@ -170,9 +171,7 @@ function writeAll(socket: BrokerConnection['socket'], pieces: readonly Buffer[])
 }
 
 /** Stands before each request, behind its length. */
-export interface RequestHeader {
-  readonly apiKey: number;
-  readonly apiVersion: number;
+interface RequestHeader extends Omit<ApiVersion, 'apiName'> {
   readonly correlationId: number;
   readonly clientId: string;
 }

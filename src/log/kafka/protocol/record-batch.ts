@@ -159,18 +159,6 @@ function otherFormat(batch: string, format: number | undefined): HighwaterError 
   });
 }
 
-/** A record of a batch. Its offset and time are relative to the batch. */
-export interface DecodedRecord {
-  readonly offsetDelta: number;
-  /** ms */
-  readonly timestampDelta: number;
-  /** '' if it has none. */
-  readonly key: string;
-  /** A view. */
-  readonly value: Buffer | null;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /**
  * Decodes record after record of one batch (format v2). Names of headers, and most of their values, equal those of the record
  * before. An equal text is compared, not decoded.
@@ -182,8 +170,11 @@ export class RecordsDecoder {
 
   constructor(private readonly bytes: Buffer) {}
 
-  /** @returns null when what stands there is no record */
-  next(): DecodedRecord | null {
+  /**
+   * Its offset and its time, in ms, are relative to the batch. A missing key is empty. The value is a view.
+   * @returns null when what stands there is no record
+   */
+  next() {
     const length = this.varint();
     const end = this.at + length;
     if (!(length > 0 && end <= this.bytes.length)) return null;
