@@ -3,7 +3,7 @@ import { retrying } from '../../../async/retrying';
 import { unlessLate } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import type { CommandTarget } from '../connection/admin-commands';
-import { partitionName } from '../connection/cluster';
+import { byTopic, partitionName } from '../connection/cluster';
 import { isProtocolError, kafkaFailure, passesByItself } from '../connection/kafka-failure';
 import type { Coordinator } from '../group/coordinator';
 import type { GroupMember } from '../group/member';
@@ -51,15 +51,9 @@ export class GroupOffsets {
       topic,
       partitions: numbers.map((partition) => ({ partition })),
     }));
-    const { responses } = await this.ask(
-      (coordinator) => coordinator.offsetFetch({ groupId, topics }),
-      {
-        doing: `asking where the group ${groupId} stands`,
-        topics: Object.keys(partitions),
-        forMs: Number.POSITIVE_INFINITY,
-      },
-      signal,
-    );
+    const doing = `asking where the group ${groupId} stands`;
+    const fetch = (coordinator: Coordinator) => coordinator.offsetFetch({ groupId, topics });
+    const { responses } = await this.ask(doing, topics, fetch, Number.POSITIVE_INFINITY, signal);
     const found = responses.flatMap(({ topic, partitions: own }) =>
       own.map(({ partition, offset, metadata }) => {
         const committed = { next: Number(offset), ...readMetadata(metadata) };
@@ -76,18 +70,17 @@ export class GroupOffsets {
     signal: AbortSignal,
   ): Promise<void> {
     const { groupId } = this;
-    const { topic } = offset;
-    const topics = [{ topic, partitions: [offsetToCommit(offset)] }];
-    await this.ask(
-      (coordinator) => coordinator.offsetCommit({ groupId, groupGenerationId: generation, memberId, topics }),
-      { doing: `committing for the group ${groupId}`, topics: [topic], forMs: this.limits.patienceMs },
-      signal,
-    );
+    const topics = byTopic([offset], offsetToCommit);
+    const request = { groupId, groupGenerationId: generation, memberId, topics };
+    const commit = (coordinator: Coordinator) => coordinator.offsetCommit(request);
+    await this.ask(`committing for the group ${groupId}`, topics, commit, this.limits.patienceMs, signal);
   }
 
   private ask<T>(
+    doing: string,
+    of: readonly { readonly topic: string }[],
     work: (coordinator: Coordinator) => Promise<T>,
-    { doing, topics, forMs }: { doing: string; topics: readonly string[]; forMs: number },
+    forMs: number,
     signal: AbortSignal,
   ): Promise<T> {
     const { groupId, member } = this;
@@ -103,6 +96,7 @@ export class GroupOffsets {
         if (hasOtherMembers(error)) throw groupLost(groupId, error);
         // A sign of life finds out that another broker keeps the group by now.
         member.ask();
+        const topics = of.map(({ topic }) => topic);
         throw kafkaFailure(error, doing, { operation: 'READ', topics, groupId, cluster: this.limits.target });
       }
     };

@@ -9,7 +9,10 @@ import { type RecordBatch, recordsOf } from '../protocol/record-batch';
 import { askLeaders, byLeader, leaderOf, missingPartition, tryUnreachable } from './leaderless';
 
 /** One partition that is being read, and how far it has been. */
-export interface PartitionPosition extends FetchPosition {
+export interface PartitionPosition extends TopicPartition {
+  /** The id of the topic to read. Null or left out: the topic that has the name now. */
+  readonly topicId?: string | null;
+  /** Offset of the record to come. */
   next: bigint;
   /** Reading ends here; null: never. */
   end: bigint | null;
@@ -20,6 +23,8 @@ export interface PartitionPosition extends FetchPosition {
   /** `next` is where the partition began when it was found, and no round has read it since. */
   isUnread?: boolean;
 }
+
+type FetchPosition = Omit<PartitionPosition, 'end'>;
 
 /**
  * One round over all positions that have not come to their end. It returns the records committed since, in log order per partition,
@@ -169,16 +174,6 @@ function* committedRecordsOf(
       if (record.logOffset >= first) yield record;
     }
   }
-}
-
-/** Where to read from. */
-export interface FetchPosition {
-  readonly topic: string;
-  /** The id of the topic to read. Null or left out: the topic that has the name now. */
-  readonly topicId?: string | null;
-  readonly partition: number;
-  /** Offset of the record to come. */
-  readonly next: bigint;
 }
 
 /**
