@@ -3,6 +3,7 @@ import { startKafka } from '../../tools/servers/kafka';
 import { commandLine } from '../support/cli';
 import { kafkaTools } from '../support/kafka-tools';
 import { kafkaWorld } from '../support/kafka-world';
+import { uniquePrefix } from '../support/servers';
 import { apiEnv, simulatedApi } from '../support/simulated-api';
 import { tempFolder } from '../support/temp-folder';
 
@@ -10,6 +11,8 @@ const cli = commandLine();
 const folder = tempFolder();
 // Its own broker, because other suites create groups on a shared one.
 const kafka = kafkaWorld(() => startKafka(), { registry: true });
+/** Of all tests: they build on each other. */
+const prefix = uniquePrefix();
 const api = simulatedApi({ insights: 20, analysts: 20, ipos: 50 });
 let admin: Admin;
 
@@ -18,7 +21,10 @@ beforeEach(async () => {
 });
 
 function command(...args: string[]) {
-  return cli(args, { cwd: folder(), env: { ...kafka.env(), ...apiEnv(api()) } });
+  return cli(args, {
+    cwd: folder(),
+    env: { ...kafka.env(), ...apiEnv(api()), HIGHWATER_TOPIC_PREFIX: prefix },
+  });
 }
 
 async function members(groupId: string): Promise<number> {
@@ -54,14 +60,14 @@ it('only a publisher that runs has a consumer group, in which it shares its feed
   await running.sees(/Writing to Kafka/, 'stderr');
   api().marketDay.start(20);
   await following.sees(/"op":"u"/, 'stdout');
-  expect(await traces()).toEqual(['__consumer_offsets', `highwater:${kafka.prefix()}owners`]);
+  expect(await traces()).toEqual(['__consumer_offsets', `highwater:${prefix}owners`]);
   running.signal('SIGTERM');
   following.signal('SIGINT');
   await Promise.all([running.ended(), following.ended()]);
-  expect(await members(`highwater:${kafka.prefix()}owners`)).toBe(0);
+  expect(await members(`highwater:${prefix}owners`)).toBe(0);
 
   expect((await command('doctor').ended()).code).toBe(0);
-  expect(await traces()).toEqual(['__consumer_offsets', `highwater:${kafka.prefix()}owners`]);
+  expect(await traces()).toEqual(['__consumer_offsets', `highwater:${prefix}owners`]);
 });
 
 describe('what shows that there is none', () => {
@@ -71,7 +77,7 @@ describe('what shows that there is none', () => {
   it('shows groups that there are: with members and without, of either protocol', async () => {
     consumer = kafka.client().consumer({ groupId: 'classic' });
     await consumer.connect();
-    await consumer.subscribe({ topic: `${kafka.prefix()}ipos`, fromBeginning: true });
+    await consumer.subscribe({ topic: `${prefix}ipos`, fromBeginning: true });
     const read = new Promise<void>((resolve) => {
       void consumer!.run({ eachMessage: async () => resolve() });
     });
@@ -80,7 +86,7 @@ describe('what shows that there is none', () => {
 
     const asAdmin = await kafkaTools({ folder: folder() });
     await asAdmin(
-      `kafka-console-consumer.sh --bootstrap-server ${kafka.brokers()} --topic ${kafka.prefix()}ipos --from-beginning ` +
+      `kafka-console-consumer.sh --bootstrap-server ${kafka.brokers()} --topic ${prefix}ipos --from-beginning ` +
         '--max-messages 1 --group new --consumer-property group.protocol=consumer > /dev/null',
     );
     expect(await traces()).toEqual(expect.arrayContaining(['__consumer_offsets', 'classic', 'new']));
