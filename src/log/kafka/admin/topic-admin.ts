@@ -55,10 +55,7 @@ export async function withAdmin<Answer>(
 }
 
 /** Null for a topic that does not exist. */
-export function describe(
-  wanted: readonly RoledTopic[],
-  { admin, cluster }: Asking,
-): Promise<Map<string, Shape | null>> {
+export function describe(wanted: readonly RoledTopic[], { admin, cluster }: Asking) {
   const names = wanted.map(({ spec }) => spec.name);
   const ask = (name: string) =>
     shapeOf(admin, name).catch((error: unknown) => {
@@ -126,10 +123,7 @@ export async function inspect(
 }
 
 /** Null when this user may not see them. */
-async function settingsFound(
-  name: string,
-  { admin, signal }: Asking,
-): Promise<ReadonlyMap<string, string> | null> {
+async function settingsFound(name: string, { admin, signal }: Asking) {
   return eventually(signal, 'the settings of a topic could not be read', async () => {
     try {
       return await configOf(admin, ConfigResourceTypes.TOPIC, name);

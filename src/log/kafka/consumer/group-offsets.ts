@@ -2,6 +2,7 @@ import type { TopicPartition } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
 import { unlessLate } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
+import type { GroupPlace } from '../../consumer-log';
 import type { CommandTarget } from '../connection/admin-commands';
 import { byTopic, partitionName } from '../connection/cluster';
 import { isProtocolError, kafkaFailure, passesByItself } from '../connection/kafka-failure';
@@ -114,12 +115,8 @@ export function groupLost(groupId: string, cause?: unknown): HighwaterError {
   return new HighwaterError('GROUP_LOST', `the group ${groupId} went on without this member`, { cause });
 }
 
-export function offsetToCommit({
-  topicId,
-  partition,
-  next,
-  note = '',
-}: Omit<CommittedOffset, 'note'> & { partition: number; note?: string | undefined }) {
+export function offsetToCommit(place: GroupPlace & Pick<CommittedOffset, 'topicId'>) {
+  const { topicId, partition, next, note = '' } = place;
   const id = topicId === null ? '' : `topic-id=${topicId}`;
   const metadata = `${id} ${note.slice(0, LONGEST_NOTE)}`.trim() || null;
   return { partition, offset: String(next), metadata };

@@ -92,7 +92,7 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
   }
 
   /** The ranges a while later. The other partitions are read meanwhile, by the same connections. */
-  async function laterRanges(cluster: Cluster): Promise<ReadonlyMap<string, PartitionRange>> {
+  async function laterRanges(cluster: Cluster) {
     await pause(LEADER_LOOK_MS, signal);
     return persistently(
       async () => {
@@ -179,11 +179,7 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
 }
 
 /** By `topic/partition`, without partitions that have no leader. */
-async function rangesOf(
-  cluster: Cluster,
-  partitions: readonly TopicPartition[],
-  joinedAt: number,
-): Promise<ReadonlyMap<string, PartitionRange>> {
+async function rangesOf(cluster: Cluster, partitions: readonly TopicPartition[], joinedAt: number) {
   const topics = topicsOf(partitions);
   const [ranges, since] = await Promise.all([
     offsetRanges(cluster, topics, 'end'),

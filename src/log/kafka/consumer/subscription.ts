@@ -39,10 +39,7 @@ export function decodeSubscriber(member: JoinedMember): Subscriber {
  * @param partitions number for each existing topic
  * @returns assignments of all members, by member id
  */
-export function assignPartitions(
-  members: readonly Subscriber[],
-  partitions: TopicPartitions,
-): ReadonlyMap<string, TopicPartitions> {
+export function assignPartitions(members: readonly Subscriber[], partitions: TopicPartitions) {
   const latestFirst = [...members].sort(
     (a, b) => b.claims.generation - a.claims.generation || byText(a.memberId, b.memberId),
   );

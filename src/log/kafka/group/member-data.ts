@@ -84,11 +84,9 @@ export function encodeAssignment(partitions: TopicPartitions, data?: object): Bu
 }
 
 /** @returns null if the leader gave nothing. @throws Error if the assignment is of another program */
-export function decodeAssignment(
-  bytes: Buffer,
-): { readonly partitions: TopicPartitions; readonly userData: Buffer } | null {
+export function decodeAssignment(bytes: Buffer) {
   const decoded = MemberAssignment.decode(bytes);
-  return decoded && { partitions: decoded.assignment, userData: decoded.userData };
+  return decoded && { partitions: decoded.assignment as TopicPartitions, userData: decoded.userData };
 }
 
 function json(value: unknown): Buffer {

@@ -77,13 +77,8 @@ export async function fetchBatches(broker: Broker, asked: FetchRequest): Promise
 const BY_ID = 13;
 
 /** https://kafka.apache.org/protocol#The_Messages_Fetch */
-function requestById({
-  isolationLevel,
-  maxWaitTime,
-  minBytes,
-  maxBytes,
-  topics,
-}: FetchRequest): ApiCall['request'] {
+function requestById(asked: FetchRequest): ApiCall['request'] {
+  const { isolationLevel, maxWaitTime, minBytes, maxBytes, topics } = asked;
   const [consumer, noSession, noEpoch, unknownOffset] = [-1, 0, -1, '-1'];
   const [forgotten, anyRack] = [[], ''];
   return {

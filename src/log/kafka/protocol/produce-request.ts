@@ -181,10 +181,7 @@ interface RequestHeader extends Omit<ApiVersion, 'apiName'> {
  * saves one copy of the records. No piece is the memory in which records were encoded. That memory is used again, and a connection
  * that was given up may still hold the pieces.
  */
-export async function encodePieces(
-  request: ProduceRequest,
-  header: RequestHeader | null = null,
-): Promise<Buffer[]> {
+export async function encodePieces(request: ProduceRequest, header: RequestHeader | null = null) {
   const { transactionalId, acks, timeout, compression, topicData } = request;
   const compressed = async (each: PartitionBatch) => {
     const { bytes } = each.records;
@@ -214,10 +211,7 @@ export async function encodePieces(
 }
 
 /** The length of a message and its header. */
-function frameOf(
-  { apiKey, apiVersion, correlationId, clientId }: RequestHeader,
-  body: readonly Buffer[],
-): Buffer {
+function frameOf({ apiKey, apiVersion, correlationId, clientId }: RequestHeader, body: readonly Buffer[]) {
   const header = new Encoder().writeInt16(apiKey).writeInt16(apiVersion);
   header.writeInt32(correlationId).writeString(clientId);
   const size = body.reduce((sum, { length }) => sum + length, header.buffer.length);

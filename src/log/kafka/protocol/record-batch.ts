@@ -73,10 +73,7 @@ export async function readBatches(records: Buffer, place: string): Promise<Recor
 }
 
 /** @returns the leading batches that are whole, and the fault of the batch behind them, unless that is only cut off */
-function wholeBatches(
-  records: Buffer,
-  place: string,
-): { readonly batches: readonly Buffer[]; readonly failure: HighwaterError | null } {
+function wholeBatches(records: Buffer, place: string) {
   const batches: Buffer[] = [];
   for (let start = 0; start + HEADER_BYTES <= records.length; ) {
     const end = start + UNCOUNTED_BYTES + records.readInt32BE(start + at.length);

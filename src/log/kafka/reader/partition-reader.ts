@@ -189,7 +189,7 @@ export const [READ_UNCOMMITTED, READ_COMMITTED] = [0, 1] as const;
  * One answer of a broker, in the order of the positions; undefined: not in the answer. Takes as long as a quota of the broker holds the answer back.
  * @throws errors of kafkajs; HighwaterError LOG_UNREADABLE; LOG_FAILED when a quota holds everything back for a minute
  */
-export async function fetchPartitions(
+async function fetchPartitions(
   cluster: Cluster,
   nodeId: string,
   positions: readonly FetchPosition[],
@@ -257,7 +257,7 @@ interface Wanted {
 let turns = 0;
 
 /** Brokers send the first batch whole, however large, so its length must be damaged. A reader that stepped over it would lose records. */
-export function notWhole(position: FetchPosition, { recordBytes }: FetchedPartition): HighwaterError {
+function notWhole(position: FetchPosition, { recordBytes }: FetchedPartition): HighwaterError {
   const what = `a broker sent ${recordBytes} bytes of ${partitionName(position)} from offset ${position.next} on, which are not a whole batch`;
   return new HighwaterError('LOG_UNREADABLE', what);
 }
