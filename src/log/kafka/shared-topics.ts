@@ -41,11 +41,7 @@ export function appender(
     return fresh;
   }
 
-  async function write(
-    spec: SharedTopicSpec,
-    records: readonly ProducerRecord[],
-    signal: AbortSignal,
-  ): Promise<void> {
+  async function write(spec: SharedTopicSpec, records: readonly ProducerRecord[], signal: AbortSignal) {
     signal.throwIfAborted();
     const layout = layouts.get(spec.name) ?? (await prepareSharedTopic(spec, { kafka, cluster, signal }));
     layouts.set(spec.name, layout);

@@ -153,11 +153,7 @@ export const turnUpWithinMs = 15_000;
 export class NotYet extends Error {}
 
 /** Asks again while the answer is `NotYet`. @throws HighwaterError LOG_FAILED with the last `NotYet` */
-export async function eventually<Answer>(
-  signal: AbortSignal,
-  failure: string,
-  ask: () => Promise<Answer>,
-): Promise<Answer> {
+export async function eventually<Answer>(signal: AbortSignal, failure: string, ask: () => Promise<Answer>) {
   const isNotYet = (error: unknown) => error instanceof NotYet;
   signal.throwIfAborted();
   try {

@@ -19,11 +19,7 @@ export function fixCommand(cluster: CommandTarget, { topic, setting, wanted }: S
   return configCommand(cluster, [topic], setting, wanted);
 }
 
-export function mismatch(
-  whose: string,
-  wrong: readonly SettingFinding[],
-  cluster: CommandTarget,
-): HighwaterError {
+export function mismatch(whose: string, wrong: readonly SettingFinding[], cluster: CommandTarget) {
   const anew = new Set(wrong.filter(({ setting }) => setting === 'partitions').map(({ topic }) => topic));
   const commands = wrong
     .filter(({ topic, setting }) => setting === 'partitions' || !anew.has(topic))

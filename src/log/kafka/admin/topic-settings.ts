@@ -81,10 +81,7 @@ async function prepare(
 }
 
 /** The existing topics of a feed, or one shared topic. Changes nothing. @throws as `prepareTopics`, without LOG_TOPIC_MISMATCH */
-export async function inspectTopics(
-  topics: FeedTopics | SharedTopicSpec,
-  deps: TopicDeps,
-): Promise<TopicReport[]> {
+export async function inspectTopics(topics: FeedTopics | SharedTopicSpec, deps: TopicDeps) {
   const wanted: RoledTopic[] = 'feed' in topics ? roledTopics(topics) : [{ role: 'shared', spec: topics }];
   return withAdmin(deps, async (asking) => inspect(wanted, await describe(wanted, asking), asking));
 }

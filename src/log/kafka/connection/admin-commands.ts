@@ -43,11 +43,7 @@ export function deleteCommand(target: CommandTarget, topic: string): string {
 }
 
 /** Ends a transaction whose end the brokers have lost. @param offset of its first record in the partition */
-export function abortCommand(
-  target: CommandTarget,
-  { topic, partition }: TopicPartition,
-  offset: bigint,
-): string {
+export function abortCommand(target: CommandTarget, { topic, partition }: TopicPartition, offset: bigint) {
   return `${tool('kafka-transactions.sh', target)} abort --topic ${topic} --partition ${partition} --start-offset ${offset}`;
 }
 

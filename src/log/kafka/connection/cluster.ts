@@ -168,10 +168,7 @@ export interface OfTopic<Partition> {
   readonly partitions: readonly Partition[];
 }
 
-export function byTopic<P extends TopicPartition, T>(
-  places: readonly P[],
-  shape: (place: P) => T,
-): OfTopic<T>[] {
+export function byTopic<P extends TopicPartition, T>(places: readonly P[], shape: (place: P) => T) {
   const topics = grouped(places, ({ topic }) => topic);
   return [...topics].map(([topic, own]) => ({ topic, partitions: own.map(shape) }));
 }
@@ -230,10 +227,7 @@ export function drop(connections: { disconnect(): Promise<void> }): void {
 }
 
 /** Asks by connections that end with the answer. */
-export async function withCluster<Answer>(
-  kafka: Kafka,
-  ask: (cluster: Cluster) => Promise<Answer>,
-): Promise<Answer> {
+export async function withCluster<Answer>(kafka: Kafka, ask: (cluster: Cluster) => Promise<Answer>) {
   const cluster = readingCluster(kafka);
   try {
     return await ask(cluster);

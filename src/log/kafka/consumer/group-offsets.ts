@@ -43,10 +43,7 @@ export class GroupOffsets {
    * @returns by `topic/partition`, without partitions for which the group never committed
    * @throws HighwaterError KAFKA_*, LOG_*; the signal's reason
    */
-  async fetch(
-    partitions: TopicPartitions,
-    signal: AbortSignal,
-  ): Promise<ReadonlyMap<string, CommittedOffset>> {
+  async fetch(partitions: TopicPartitions, signal: AbortSignal) {
     const { groupId } = this;
     const topics = Object.entries(partitions).map(([topic, numbers]) => ({
       topic,

@@ -52,10 +52,7 @@ export function encodeMetadata(topics: readonly string[], data: object): Buffer 
 }
 
 /** @throws Error if the member is of another program */
-export function decodeMetadata<Data>(
-  { memberId, memberMetadata }: JoinedMember,
-  schema: z.ZodType<Data>,
-): { readonly topics: readonly string[]; readonly data: Data } {
+export function decodeMetadata<Data>({ memberId, memberMetadata }: JoinedMember, schema: z.ZodType<Data>) {
   // kafkajs reads as many topics as the bytes claim to hold, and hangs if they hold none.
   const claimed = memberMetadata.length < 6 ? 0 : memberMetadata.readInt32BE(2);
   if (claimed < 0 || claimed > memberMetadata.length)

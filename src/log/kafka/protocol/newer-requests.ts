@@ -91,12 +91,9 @@ const NO_ID = Buffer.alloc(16).toString('base64url');
  * @returns no id from a broker without ids, nor for a topic that does not exist or may not be seen
  * @throws errors of kafkajs
  */
-export async function topicIds(
-  cluster: Cluster,
-  topics: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
+export async function topicIds(cluster: Cluster, topics: readonly string[]) {
   const broker = await cluster.brokerPool.findConnectedBroker();
-  if (topics.length === 0 || !speaks(broker, METADATA)) return new Map();
+  if (topics.length === 0 || !speaks(broker, METADATA)) return new Map<string, string>();
   return askFlexible(
     broker,
     METADATA,

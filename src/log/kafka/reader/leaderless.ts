@@ -38,10 +38,7 @@ export function isLeaderless(cluster: Cluster, { topic, partition }: TopicPartit
 }
 
 /** By the node id of their leader, without leaderless partitions. @throws HighwaterError LOG_FAILED */
-export function byLeader<Place extends TopicPartition>(
-  cluster: Cluster,
-  places: readonly Place[],
-): Map<string, Place[]> {
+export function byLeader<Place extends TopicPartition>(cluster: Cluster, places: readonly Place[]) {
   const led = places.filter((one) => !isLeaderless(cluster, one));
   return grouped(led, (place) => leaderOf(cluster, place));
 }

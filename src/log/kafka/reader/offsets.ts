@@ -35,11 +35,7 @@ export async function partitionOffsets(
 }
 
 /** The offset of the first record of each partition that readers are shown and that is as late as a time; else the end. */
-export async function offsetsSince(
-  cluster: Cluster,
-  topics: readonly string[],
-  sinceMs: number,
-): Promise<PartitionPosition[]> {
+export async function offsetsSince(cluster: Cluster, topics: readonly string[], sinceMs: number) {
   // The end is asked for first: records that are written between the two answers lie behind it.
   const ends = await partitionOffsets(cluster, topics, 'end');
   const found = await partitionOffsets(cluster, topics, { sinceMs });
@@ -65,11 +61,7 @@ export interface OffsetRange extends TopicPartition {
 }
 
 /** @returns without the partitions that `partitionOffsets` leaves out @throws errors of kafkajs */
-export async function offsetRanges(
-  cluster: Cluster,
-  topics: readonly string[],
-  at: 'end' | 'written',
-): Promise<OffsetRange[]> {
+export async function offsetRanges(cluster: Cluster, topics: readonly string[], at: 'end' | 'written') {
   const [firsts, ends] = await Promise.all([
     partitionOffsets(cluster, topics, 'beginning'),
     partitionOffsets(cluster, topics, at),

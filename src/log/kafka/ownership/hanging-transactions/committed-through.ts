@@ -189,11 +189,7 @@ export async function ownTransactions(
  * brokers give it a new producer id after 32,767 takeovers, when the epochs of the old one are used up.
  * @returns the offset of the first record of each transaction
  */
-export async function openOfOthers(
-  cluster: Cluster,
-  tail: OffsetRange,
-  producerId: string,
-): Promise<bigint[]> {
+export async function openOfOthers(cluster: Cluster, tail: OffsetRange, producerId: string) {
   const open = new Map<bigint, bigint>();
   for await (const batch of batchesBetween(cluster, tail, tail.first, tail.end)) {
     if (!batch.inTransaction || String(batch.producerId) === producerId) continue;

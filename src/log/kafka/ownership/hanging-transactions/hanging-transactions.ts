@@ -79,11 +79,7 @@ async function look(deps: FeedLog, forMs: number): Promise<Look> {
 }
 
 /** @returns records that were committed and are lost */
-async function endHanging(
-  deps: FeedLog,
-  before: Look,
-  acknowledged: CommitMark | null,
-): Promise<LogRecord[]> {
+async function endHanging(deps: FeedLog, before: Look, acknowledged: CommitMark | null) {
   const { cluster, topics, transactionalId } = deps;
   const isOffset = ({ topic }: LogRecord) => topic === topics.sourceOffset.name;
   const coordinator = new TransactionCoordinator(cluster, transactionalId);
@@ -198,10 +194,7 @@ function placeText(one: OwnTransaction): string {
  * Asks a coordinator that moves, loads, or still ends an earlier transaction.
  * @throws the refusal of a producer that is not the latest, as kafkajs throws it; HighwaterError KAFKA_*, LOG_FAILED; the signal's reason
  */
-async function patiently<T>(
-  { cluster, transactionalId, signal }: FeedLog,
-  ask: () => Promise<T>,
-): Promise<T> {
+async function patiently<T>({ cluster, transactionalId, signal }: FeedLog, ask: () => Promise<T>) {
   const doing = `ending transactions of ${transactionalId}`;
   const tried = async () => {
     try {
@@ -218,11 +211,7 @@ async function patiently<T>(
 }
 
 /** The outage that makes transactions hang also moves leaders. */
-function lookFor<T>(
-  { cluster, topics: { feed }, signal }: FeedLog,
-  work: () => Promise<T>,
-  forMs = END_MS,
-): Promise<T> {
+function lookFor<T>({ cluster, topics: { feed }, signal }: FeedLog, work: () => Promise<T>, forMs = END_MS) {
   const doing = `looking for open transactions of feed ${feed}`;
   return persistently(work, { cluster, doing, forMs, signal });
 }
