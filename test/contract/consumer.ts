@@ -47,6 +47,15 @@ export function consumerContract(name: string, open: () => Promise<ConsumedLog>)
       return log;
     }
 
+    /** Options of a group that reads the statuses of IPOs from the beginning. */
+    const ofGroup = <More extends object>(stop: AbortController, more: More) => ({
+      group: 'g',
+      topics: ['ipos.deal-status'] as const,
+      from: 'beginning' as const,
+      signal: stop.signal,
+      ...more,
+    });
+
     /** Statuses of IPOs as they come: `a Priced`. */
     function listening(log: HighwaterLog, group = 'desk', from: 'beginning' | 'end' = 'beginning') {
       const seen: string[] = [];
@@ -195,13 +204,9 @@ export function consumerContract(name: string, open: () => Promise<ConsumedLog>)
       const handled: unknown[] = [];
       const consume = (isBroken: boolean, stop = new AbortController()) =>
         connected().consume(
-          {
-            group: 'g',
-            topics: ['ipos.deal-status'],
-            from: 'beginning',
-            signal: stop.signal,
+          ofGroup(stop, {
             retry: { attempts: 2, delayMs: 1 },
-          },
+          }),
           ({ value: { status } }) => {
             if (isBroken && status === 'Priced') throw new Error('the database says no');
             handled.push(status);
@@ -226,14 +231,10 @@ export function consumerContract(name: string, open: () => Promise<ConsumedLog>)
       const stop = new AbortController();
       const handled: unknown[] = [];
       await log.consume(
-        {
-          group: 'g',
-          topics: ['ipos.deal-status'],
-          from: 'beginning',
-          signal: stop.signal,
+        ofGroup(stop, {
           retry: { attempts: 2, delayMs: 1 },
           onFailure: 'dead-letter',
-        },
+        }),
         ({ value: { status } }) => {
           if (status === 'Filed') throw new Error('unheard of');
           handled.push(status);
@@ -313,14 +314,10 @@ export function consumerContract(name: string, open: () => Promise<ConsumedLog>)
       const stop = new AbortController();
       const isRetriable = (error: unknown) => !(error instanceof Refused);
       await connected().consume(
-        {
-          group: 'g',
-          topics: ['ipos.deal-status'],
-          from: 'beginning',
-          signal: stop.signal,
+        ofGroup(stop, {
           retry: { attempts: Infinity, delayMs: 1, isRetriable },
           onFailure: 'dead-letter',
-        },
+        }),
         ({ value: { status }, attempt }) => {
           tries.push(`${status} ${attempt}`);
           if (status === 'Filed') throw new Refused('never');
@@ -339,15 +336,11 @@ export function consumerContract(name: string, open: () => Promise<ConsumedLog>)
       let crashes = 0;
       const run = (stop: AbortController) =>
         connected().consumeBatches(
-          {
-            group: 'g',
-            topics: ['ipos.deal-status'],
-            from: 'beginning',
-            signal: stop.signal,
+          ofGroup(stop, {
             maxBatch: 4,
             retry: { attempts: 1 },
             positions: { load: (topic, partition) => database.places.get(`${topic} ${partition}`) ?? null },
-          },
+          }),
           (events, { topic, partition, next }) => {
             expect(events.length).toBeLessThanOrEqual(4);
             expect(new Set(events.map((event) => event.partition))).toEqual(new Set([partition]));
@@ -379,13 +372,9 @@ export function consumerContract(name: string, open: () => Promise<ConsumedLog>)
       const fill = async () => {
         const stop = new AbortController();
         await connected().consumeBatches(
-          {
-            group: 'g',
-            topics: ['ipos.deal-status'],
-            from: 'beginning',
-            signal: stop.signal,
+          ofGroup(stop, {
             positions: { load: () => null },
-          },
+          }),
           (events) => {
             rows.push(...events.map(({ value }) => value.status));
             stop.abort();

@@ -3,25 +3,24 @@ import path from 'node:path';
 import { examineTransactions } from '../../src/log/kafka/admin/examine';
 import { kafkaClient } from '../../src/log/kafka/connection/client';
 import { appender } from '../../src/log/kafka/shared-topics';
-import { startSimulator } from '../../src/simulator/simulator';
 import { commandLine } from '../support/cli';
-import { createTopics } from '../support/create-topics';
-import { plainKafka } from '../support/kafka-world';
-import { sharedServers, uniquePrefix } from '../support/servers';
+import { kafkaWorld, plainKafka } from '../support/kafka-world';
+import { apiEnv, simulatedApi } from '../support/simulated-api';
 import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
 
 const cli = commandLine();
 const folder = tempFolder();
+const onKafka = kafkaWorld();
+const api = simulatedApi({ ipos: 5 });
 
 it('a clock two hours ahead is named with the limit of the brokers', async () => {
-  const { brokers } = await sharedServers();
-  const cluster = plainKafka(brokers);
+  const cluster = plainKafka(onKafka.brokers());
   const { signal } = new AbortController();
   const kafka = kafkaClient(cluster, 'test', quietLogger());
   const writer = appender(kafka, cluster, signal);
   const spec = {
-    name: `${uniquePrefix()}commands`,
+    name: `${onKafka.prefix()}commands`,
     partitions: 1,
     cleanup: 'delete',
     retentionMs: 86_400_000,
@@ -45,43 +44,25 @@ it('a clock two hours ahead is named with the limit of the brokers', async () =>
 }, 90_000);
 
 it('a publisher whose clock is two hours ahead names the topics, the record and its clock', async () => {
-  const { brokers, registryUrl } = await sharedServers();
-  const prefix = uniquePrefix();
-  const simulator = await startSimulator({ records: { insights: 0, analysts: 0, ipos: 5 } });
   const clock = path.join(folder(), 'clock.cjs');
   writeFileSync(clock, 'const { now } = Date; Date.now = () => now() + 7_200_000;');
-  try {
-    const env = {
-      KAFKA_BROKERS: brokers,
-      SCHEMA_REGISTRY_URL: registryUrl,
-      HIGHWATER_TOPIC_PREFIX: prefix,
-      HIGHWATER_API_URL: simulator.url,
-      HIGHWATER_API_TOKEN: simulator.token,
-      NODE_OPTIONS: `--require=${clock}`,
-    };
-    const run = cli(['run', '--once', '--feeds', 'ipos'], { cwd: folder(), env });
-    expect((await run.ended()).code).toBe(1);
-    const said = run.stderr().replace(/\s+/g, ' ');
-    expect(said).toMatch(/INVALID_TIMESTAMP\); the clock of this machine says 20/);
-    expect(said).toMatch(
-      /the oldest record for .*\.current.* is of 20.* do: Set the clock of this machine by NTP/,
-    );
-  } finally {
-    await simulator.stop();
-  }
+  const env = { ...onKafka.env(), ...apiEnv(api()), NODE_OPTIONS: `--require=${clock}` };
+  const run = cli(['run', '--once', '--feeds', 'ipos'], { cwd: folder(), env });
+  expect((await run.ended()).code).toBe(1);
+  const said = run.stderr().replace(/\s+/g, ' ');
+  expect(said).toMatch(/INVALID_TIMESTAMP\); the clock of this machine says 20/);
+  expect(said).toMatch(
+    /the oldest record for .*\.current.* is of 20.* do: Set the clock of this machine by NTP/,
+  );
 }, 90_000);
 
 it.each([2, -2, 0])(
   'doctor measures that the own clock is %i hours ahead of the brokers',
   async (hours) => {
-    const { brokers } = await sharedServers();
-    const cluster = plainKafka(brokers);
+    const cluster = plainKafka(onKafka.brokers());
     const kafka = kafkaClient(cluster, 'test', quietLogger());
-    const topicPrefix = uniquePrefix();
-    const admin = kafka.admin();
-    await admin.connect();
-    await createTopics(admin, [{ topic: `${topicPrefix}ipos` }]);
-    await admin.disconnect();
+    const topicPrefix = onKafka.prefix();
+    await onKafka.create({ topic: `${topicPrefix}ipos` });
     const apart = hours * 3_600_000;
     const now = () => Date.now() + apart;
     const examine = { kafka, cluster, appId: 'test', topicPrefix, topics: [`${topicPrefix}ipos`], now };

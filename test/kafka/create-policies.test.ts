@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:f
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { type Admin, ConfigResourceTypes, type Kafka } from 'kafkajs';
+import type { Admin, Kafka } from 'kafkajs';
 import type { HighwaterError } from '../../src/errors';
 import { ipos } from '../../src/feeds/ipos';
 import { assertCreatable } from '../../src/log/kafka/admin/topic-creation';
@@ -14,6 +14,7 @@ import { commandsTopic, feedTopics } from '../../src/log/topics';
 import { artefacts } from '../../tools/servers/artefacts';
 import { findJava } from '../../tools/servers/java';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
+import { topicSettings } from '../support/create-topics';
 import { plainKafka } from '../support/kafka-world';
 import { quietLogger } from '../support/source';
 
@@ -86,13 +87,7 @@ describe('a cluster that refuses', () => {
     return foreseen!;
   }
 
-  async function settingsOf(name: string): Promise<Record<string, string>> {
-    const resource = { type: ConfigResourceTypes.TOPIC, name };
-    const { resources } = await admin.describeConfigs({ resources: [resource], includeSynonyms: false });
-    return Object.fromEntries(
-      resources[0]!.configEntries.map(({ configName, configValue }) => [configName, configValue]),
-    );
-  }
+  const settingsOf = (name: string) => topicSettings(admin, name);
 
   it('small segments gets larger ones, and everything else is asked for as before', async () => {
     expect(await leftOut('least.')).toBe(

@@ -5,13 +5,13 @@ import { kafkaClient } from '../../src/log/kafka/connection/client';
 import { readingCluster } from '../../src/log/kafka/connection/cluster';
 import { fetchBatches } from '../../src/log/kafka/protocol/fetch';
 import { allTopics, feedTopics } from '../../src/log/topics';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
 import { commandLine, commandLineHere, until } from '../support/cli';
 import { createTopics } from '../support/create-topics';
 import { askDoctor } from '../support/doctor';
 import { kafkaTools } from '../support/kafka-tools';
-import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
+import { kafkaWorld, plainKafka } from '../support/kafka-world';
+import { apiEnv, simulatedApi } from '../support/simulated-api';
 import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
 
@@ -25,33 +25,16 @@ const doctor = (env: Readonly<Record<string, string>>) =>
   askDoctor(here, ['--feeds', 'ipos'], { cwd: folder(), env });
 
 describe('on Kafka', () => {
-  let servers: SharedServers;
+  const { brokers, prefix, create, env: environment, admin: connected } = kafkaWorld();
+  const api = simulatedApi({ ipos: 200 });
   let kafka: Kafka;
   let admin: Admin;
-  let prefix: string;
-  let simulator: Simulator | null = null;
-  beforeAll(async () => {
-    servers = await sharedServers();
-    const brokers = servers.brokers.split(',');
-    kafka = kafkaClient({ brokers, ssl: null, sasl: null, compression: 'gzip' }, 'test', quietLogger());
-    admin = kafka.admin();
-    await admin.connect();
-  }, startMs);
-  afterAll(() => admin?.disconnect());
-  beforeEach(() => {
-    prefix = uniquePrefix();
-  });
-  afterEach(async () => {
-    await simulator?.stop();
-    simulator = null;
+  beforeEach(async () => {
+    kafka = kafkaClient(plainKafka(brokers()), 'test', quietLogger());
+    admin = await connected();
   });
 
-  const environment = () => ({
-    KAFKA_BROKERS: servers.brokers,
-    SCHEMA_REGISTRY_URL: servers.registryUrl,
-    HIGHWATER_TOPIC_PREFIX: prefix,
-  });
-  const topics = () => feedTopics(ipos, prefix);
+  const topics = () => feedTopics(ipos, prefix());
 
   it('all is fine before the first run, and nothing is made', async () => {
     const { code, of } = await doctor(environment());
@@ -69,7 +52,7 @@ describe('on Kafka', () => {
     });
     expect(of('command-schema').found).toMatch(/^new, the first command registers them: /);
     const names = await admin.listTopics();
-    expect(names.filter((name) => name.startsWith(prefix))).toStrictEqual([]);
+    expect(names.filter((name) => name.startsWith(prefix()))).toStrictEqual([]);
     const { found } = (await doctor(environment())).of('schemas');
     expect(found).toMatch(/^new, /);
   });
@@ -84,9 +67,8 @@ describe('on Kafka', () => {
 
   it('it leaves nothing on the topics that any reader is shown, and no group', async () => {
     const all = allTopics(topics());
-    await createTopics(
-      admin,
-      all.map(({ name, partitions, cleanup }) => ({
+    await create(
+      ...all.map(({ name, partitions, cleanup }) => ({
         topic: name,
         numPartitions: partitions,
         configEntries: [{ name: 'cleanup.policy', value: cleanup }],
@@ -96,7 +78,7 @@ describe('on Kafka', () => {
     expect(code).toBe(0);
     expect(of('transactions').found).toBe('one was begun over 5 topics and aborted');
     const { groups } = await admin.listGroups();
-    expect(groups.filter(({ groupId }) => groupId.includes(prefix))).toStrictEqual([]);
+    expect(groups.filter(({ groupId }) => groupId.includes(prefix()))).toStrictEqual([]);
 
     // Even a reader of uncommitted records sees nothing: only the end marker of the transaction is there.
     const cluster = readingCluster(kafka);
@@ -126,13 +108,8 @@ describe('on Kafka', () => {
   });
 
   it('it does not disturb a publisher', async () => {
-    simulator = await startSimulator({ records: { insights: 0, analysts: 0, ipos: 200 }, marketDayMs: 20 });
-    const env = {
-      ...environment(),
-      HIGHWATER_API_URL: simulator.url,
-      HIGHWATER_API_TOKEN: simulator.token,
-      HIGHWATER_REQUESTS_PER_SECOND: '1000',
-    };
+    api().marketDay.start(20);
+    const env = { ...environment(), ...apiEnv(api()), HIGHWATER_REQUESTS_PER_SECOND: '1000' };
     const publisher = cli(['run', '--feeds', 'ipos', '--poll-interval', '50ms'], { cwd: folder(), env });
     await publisher.sees(/ipos: (first )?snapshot complete/, 'stderr');
     for (let times = 0; times < 3; times++) {
@@ -144,8 +121,8 @@ describe('on Kafka', () => {
     }
     const { of } = await doctor({ ...env, HIGHWATER_PARTITIONS: '4' });
     expect(of('topics').found).toContain(`5 of 5 exist; ${topics().changes.name} keeps its 3 partitions; `);
-    const asked = simulator.requests().length;
-    await until(() => simulator!.requests().length > asked + 10);
+    const asked = api().requests().length;
+    await until(() => api().requests().length > asked + 10);
     expect(publisher.stderr()).not.toMatch(/WARN|ERROR/);
     publisher.signal('SIGTERM');
     expect(await publisher.ended()).toEqual({ code: 0, signal: null });
@@ -153,8 +130,8 @@ describe('on Kafka', () => {
 
   it('consumers that are in the group of the instances are named, and stay', async () => {
     const topic = topics().changes.name;
-    await createTopics(admin, [{ topic }]);
-    const consumer = kafka.consumer({ groupId: `highwater:${prefix}owners` });
+    await create({ topic });
+    const consumer = kafka.consumer({ groupId: `highwater:${prefix()}owners` });
     try {
       const joins: unknown[] = [];
       consumer.on('consumer.group_join', (event) => joins.push(event));
@@ -186,13 +163,13 @@ describe('on Kafka', () => {
       do: expect.stringContaining('group.max.session.timeout.ms'),
     });
     const { groups } = await admin.listGroups();
-    expect(groups.filter(({ groupId }) => groupId.includes(prefix))).toStrictEqual([]);
+    expect(groups.filter(({ groupId }) => groupId.includes(prefix()))).toStrictEqual([]);
   });
 
   it('topics that are kept in a wrong way are named with the command, risky ones too', async () => {
     const { changes, current } = topics();
     const make = (topic: string, name: string, value: string) =>
-      createTopics(admin, [{ topic, configEntries: [{ name, value }] }]);
+      create({ topic, configEntries: [{ name, value }] });
     await make(changes.name, 'retention.ms', '1000000');
     const risky = await doctor(environment());
     expect(risky.code).toBe(0);
@@ -201,7 +178,7 @@ describe('on Kafka', () => {
       found: expect.stringContaining(`retention.ms is 1000000 on ${changes.name}`),
       do: expect.stringContaining(`--entity-name ${changes.name} --add-config retention.ms=-1`),
     });
-    const commands = `${prefix}highwater.commands`;
+    const commands = `${prefix()}highwater.commands`;
     await make(commands, 'cleanup.policy', 'compact');
     const deaf = await doctor(environment());
     // Publishing works without.
@@ -290,17 +267,9 @@ describe('on Kafka with permissions', () => {
     );
 
     // Topics of its own, as the doctor says they may be made: then it looks whether they may be written.
-    const kafka = kafkaClient(
-      {
-        brokers: server.bootstrap.split(','),
-        ssl: null,
-        sasl: { mechanism: 'plain', ...server.users!.publisher },
-        compression: 'gzip',
-      },
-      'test',
-      quietLogger(),
-    );
-    const admin = kafka.admin();
+    const login = { mechanism: 'plain', ...server.users!.publisher } as const;
+    const cluster = { ...plainKafka(server.bootstrap), sasl: login };
+    const admin = kafkaClient(cluster, 'test', quietLogger()).admin();
     await admin.connect();
     const [spec] = allTopics(feedTopics(ipos, ''));
     await createTopics(admin, [{ topic: spec!.name }]);

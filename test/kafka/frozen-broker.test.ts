@@ -1,40 +1,34 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { commandLine, until } from '../support/cli';
-import { sharedServers, uniquePrefix } from '../support/servers';
+import { kafkaWorld } from '../support/kafka-world';
+import { apiEnv, simulatedApi } from '../support/simulated-api';
 import { tempFolder } from '../support/temp-folder';
 
 const cli = commandLine();
 const folder = tempFolder();
 const sockets = new Set<Socket>();
+const kafka = kafkaWorld();
+const api = simulatedApi({ ipos: 5 });
 let hanging: Server;
-let simulator: Simulator;
-let env: Record<string, string>;
 
 beforeAll(async () => {
-  const { registryUrl } = await sharedServers();
-  simulator = await startSimulator({ records: { insights: 0, analysts: 0, ipos: 5 } });
   // As a broker that hangs, or a firewall: it takes connections and says nothing.
   hanging = createServer((socket) => {
     sockets.add(socket.on('error', () => undefined));
   }).listen(0, '127.0.0.1');
   await once(hanging, 'listening');
-  env = {
-    KAFKA_BROKERS: `127.0.0.1:${(hanging.address() as AddressInfo).port}`,
-    SCHEMA_REGISTRY_URL: registryUrl,
-    HIGHWATER_TOPIC_PREFIX: uniquePrefix(),
-    HIGHWATER_API_URL: simulator.url,
-    HIGHWATER_API_TOKEN: simulator.token,
-  };
 });
-afterAll(async () => {
+afterAll(() => {
   for (const socket of sockets) socket.destroy();
   hanging?.close();
-  await simulator?.stop();
 });
 
-const start = (...args: string[]) => cli(args, { cwd: folder(), env });
+function start(...args: string[]) {
+  const brokers = `127.0.0.1:${(hanging.address() as AddressInfo).port}`;
+  const env = { ...kafka.env(), ...apiEnv(api()), KAFKA_BROKERS: brokers };
+  return cli(args, { cwd: folder(), env });
+}
 
 it('a broker that says nothing is named as one that cannot be reached, in bounded time', async () => {
   const commands = [

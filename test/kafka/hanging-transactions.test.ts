@@ -69,6 +69,22 @@ async function predecessor(): Promise<RawProducer> {
   return raw;
 }
 
+type Written = Parameters<RawProducer['write']>;
+
+/** A transaction of an owner before, whose markers are missing but where they are wanted. Without an end it hangs everywhere. */
+async function leave(records: Written[0], isMarked: Written[1], end?: 'commit' | 'abort'): Promise<void> {
+  const before = await predecessor();
+  await before.write(records, isMarked);
+  if (end !== undefined) await before.end(end);
+}
+
+/** @returns what was committed */
+async function commit(session: FeedSession, number: number): Promise<PlainBatch> {
+  const batch = transaction(number, session.ownerEpoch);
+  await session.commit(batch);
+  return batch;
+}
+
 /** Changes of which the keys lie in all partitions, their images, and the source offset. */
 function transaction(commit: number, ownerEpoch: string, value = 'x'): PlainBatch {
   const { changes, current, sourceOffset, deadLetters } = topics();
@@ -132,8 +148,7 @@ const nowhere = () => false;
 /** The first transaction of a feed, by an owner that is then gone. */
 async function begin(): Promise<PlainBatch> {
   const session = await acquire();
-  const first = transaction(1, session.ownerEpoch);
-  await session.commit(first);
+  const first = await commit(session, 1);
   await session.release();
   return first;
 }
@@ -146,9 +161,7 @@ describe('brokers that left out markers', () => {
     it('is committed everywhere when its source offset is', async () => {
       const first = await begin();
       const second = transaction(2, 'before');
-      const before = await predecessor();
-      await before.write(second.records, isOffset);
-      await before.end('commit');
+      await leave(second.records, isOffset, 'commit');
       // It hangs: readers see only the source offset of the committed records.
       await until(async () => (await shownNow()).length === first.records.length + 1);
       expect((await shownNow()).filter((one) => one.includes('ipos.source-offset')).length).toBe(2);
@@ -158,8 +171,7 @@ describe('brokers that left out markers', () => {
       expect((await restored(session, topics().current.name))['key 0']).toBe('x 13');
       expect(logger.warnings).toEqual([expect.stringContaining('KAFKA-20734')]);
 
-      const third = transaction(3, session.ownerEpoch);
-      await session.commit(third);
+      const third = await commit(session, 3);
       expect(await shown()).toEqual(shapesOf(first, second, third));
     });
 
@@ -172,8 +184,7 @@ describe('brokers that left out markers', () => {
       await raw.write(hanging, nowhere);
 
       const session = await acquire();
-      const second = transaction(2, session.ownerEpoch);
-      await session.commit(second);
+      const second = await commit(session, 2);
       const warned = logger.warnings.filter((text) => text.includes('that feed ipos cannot end'));
       expect(warned).toHaveLength(3);
       expect(await shownNow()).not.toEqual(shapesOf(first, second));
@@ -185,10 +196,8 @@ describe('brokers that left out markers', () => {
     it('is committed everywhere when readers saw a part of it, although its source offset hangs', async () => {
       const first = await begin();
       const second = transaction(2, 'before');
-      const before = await predecessor();
       const { name } = topics().changes;
-      await before.write(second.records, ({ topic, partition }) => topic === name && partition === 1);
-      await before.end('commit');
+      await leave(second.records, ({ topic, partition }) => topic === name && partition === 1, 'commit');
 
       await acquire();
       expect(await shown()).toEqual(shapesOf(first, second));
@@ -196,39 +205,31 @@ describe('brokers that left out markers', () => {
 
     it('is aborted everywhere when nobody saw any of it', async () => {
       const first = await begin();
-      const before = await predecessor();
-      await before.write(transaction(2, 'before').records, nowhere);
+      await leave(transaction(2, 'before').records, nowhere);
 
       const session = await acquire();
       expect(await shown()).toEqual(shapesOf(first));
-      const again = transaction(2, session.ownerEpoch);
-      await session.commit(again);
+      const again = await commit(session, 2);
       expect(await shown()).toEqual(shapesOf(first, again));
     });
 
     it('is aborted everywhere when its source offset is, and the next commit does not show it', async () => {
       const first = await begin();
-      const before = await predecessor();
-      await before.write(transaction(2, 'before', 'aborted').records, isOffset);
-      await before.end('abort');
+      await leave(transaction(2, 'before', 'aborted').records, isOffset, 'abort');
 
       const session = await acquire();
       expect(await shown()).toEqual(shapesOf(first));
-      const second = transaction(2, session.ownerEpoch);
-      await session.commit(second);
+      const second = await commit(session, 2);
       expect(await shown()).toEqual(shapesOf(first, second));
     });
 
     it('is aborted everywhere when a part of it is, and its source offset hangs', async () => {
       const first = await begin();
-      const before = await predecessor();
       const { name } = topics().changes;
-      await before.write(transaction(2, 'before', 'aborted').records, ({ topic }) => topic === name);
-      await before.end('abort');
+      await leave(transaction(2, 'before', 'aborted').records, ({ topic }) => topic === name, 'abort');
 
       const session = await acquire();
-      const second = transaction(2, session.ownerEpoch);
-      await session.commit(second);
+      const second = await commit(session, 2);
       expect(await shown()).toEqual(shapesOf(first, second));
     });
 
@@ -245,8 +246,7 @@ describe('brokers that left out markers', () => {
       await before.end('abort');
 
       const session = await acquire();
-      const fourth = transaction(4, session.ownerEpoch);
-      await session.commit(fourth);
+      const fourth = await commit(session, 4);
       const whole = { ...second, records: of(second, changes.name, sourceOffset.name) };
       expect(await shown()).toEqual(shapesOf(first, whole, fourth));
     });
@@ -264,8 +264,7 @@ describe('brokers that left out markers', () => {
       const session = await acquire();
       expect(await shown()).toEqual(shapesOf(first, second));
       expect((await restored(session, topics().current.name))['key 0']).toBe('x 13');
-      const fourth = transaction(3, session.ownerEpoch);
-      await session.commit(fourth);
+      const fourth = await commit(session, 3);
       expect(await shown()).toEqual(shapesOf(first, second, fourth));
       expect(await valuesOf(name, 'key 0')).toEqual(['x 1', 'x 13', 'x 25']);
     });
@@ -276,9 +275,7 @@ describe('brokers that left out markers', () => {
       const session = await acquire();
       const [first, second] = [transaction(1, session.ownerEpoch), transaction(2, session.ownerEpoch)];
       await session.commit(first);
-      const before = await predecessor();
-      await before.write(second.records, isOffset);
-      await before.end('commit');
+      await leave(second.records, isOffset, 'commit');
 
       // Its own producer is refused, and it finds the records that it was about to write.
       await session.commit(second);
@@ -291,12 +288,11 @@ describe('brokers that left out markers', () => {
       const session = await acquire();
       const [first, second] = [transaction(1, session.ownerEpoch), transaction(2, session.ownerEpoch)];
       await session.commit(first);
-      const before = await predecessor();
-      await before.write(
+      await leave(
         second.records,
         ({ partition, topic }) => isOffset({ partition, topic }) || partition === 2,
+        'abort',
       );
-      await before.end('abort');
 
       await session.commit(second);
       expect(await shown()).toEqual(shapesOf(first, second));
@@ -308,8 +304,7 @@ describe('brokers that left out markers', () => {
     ])('keeps what it knows to be committed, which %s', async (_, isMarked) => {
       const first = await begin();
       const second = transaction(2, 'before');
-      const before = await predecessor();
-      await before.write(second.records, isMarked);
+      await leave(second.records, isMarked);
 
       const transactionalId = `test:${prefix}ipos`;
       const cluster = readingCluster(kafka);
@@ -377,8 +372,7 @@ describe('a broker that is away when a transaction ends', () => {
     const session = await acquire();
     const whole = how === 'commit' ? [first, second] : [first];
     expect(await shown()).toEqual(shapesOf(...whole));
-    const next = transaction(whole.length + 1, session.ownerEpoch);
-    await session.commit(next);
+    const next = await commit(session, whole.length + 1);
     expect(await shown()).toEqual(shapesOf(...whole, next));
   });
 });

@@ -1,43 +1,27 @@
 import path from 'node:path';
-import { Kafka, logLevel } from 'kafkajs';
+import { assertReadable } from '../../src/log/kafka/admin/examine';
 import { readingCluster } from '../../src/log/kafka/connection/cluster';
-import { assertReadable } from '../../src/log/kafka/reader/fetch-partitions';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { build } from '../support/build';
-import { createTopics } from '../support/create-topics';
-import { type SharedServers, sharedServers, uniquePrefix } from '../support/servers';
+import { kafkaWorld } from '../support/kafka-world';
+import { apiEnv, simulatedApi } from '../support/simulated-api';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 import { rests, startWatched, type WatchedProcess } from '../support/watched-process';
 
 const folder = tempFolder();
 const running: WatchedProcess[] = [];
-let servers: SharedServers;
+const kafka = kafkaWorld();
+const api = simulatedApi({ insights: 20, analysts: 20, ipos: 20 });
 let dist: string;
-let simulator: Simulator;
-let env: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
-  [servers, dist] = await Promise.all([sharedServers(), build()]);
+  dist = await build();
 });
-beforeEach(async () => {
-  simulator = await startSimulator({ records: { insights: 20, analysts: 20, ipos: 20 } });
-  env = {
-    KAFKA_BROKERS: servers.brokers,
-    SCHEMA_REGISTRY_URL: servers.registryUrl,
-    HIGHWATER_TOPIC_PREFIX: uniquePrefix(),
-    HIGHWATER_API_URL: simulator.url,
-    HIGHWATER_API_TOKEN: simulator.token,
-    HIGHWATER_POLL_INTERVAL: '1h',
-    CONSUMER_GROUP: uniquePrefix(),
-  };
-});
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((one) => one.stop()));
-  await simulator.stop();
-});
+afterEach(() => Promise.all(running.splice(0).map((one) => one.stop())));
 
 function start(...args: string[]): WatchedProcess {
+  const own = { HIGHWATER_POLL_INTERVAL: '1h', CONSUMER_GROUP: kafka.prefix() };
+  const env = { ...kafka.env(), ...apiEnv(api()), ...own };
   const started = startWatched(args, { cwd: folder(), env });
   running.push(started);
   return started;
@@ -78,18 +62,11 @@ it('commands that end by themselves leave nothing open, and set no timer into th
 });
 
 it('topics that are read at once over one connection leave no socket behind', async () => {
-  const kafka = new Kafka({ brokers: servers.brokers.split(','), logLevel: logLevel.NOTHING });
-  const admin = kafka.admin();
-  await admin.connect();
-  const topics = ['a', 'b', 'c'].map((name) => `${env.HIGHWATER_TOPIC_PREFIX}${name}`);
-  await createTopics(
-    admin,
-    topics.map((topic) => ({ topic, numPartitions: 1 })),
-  );
-  await admin.disconnect();
+  const topics = ['a', 'b', 'c'].map((name) => `${kafka.prefix()}${name}`);
+  await kafka.create(...topics.map((topic) => ({ topic, numPartitions: 1 })));
   const sockets = () => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length;
   const before = sockets();
-  const cluster = readingCluster(kafka);
+  const cluster = readingCluster(kafka.client());
   await cluster.connect();
   await cluster.addMultipleTargetTopics(topics);
   await assertReadable(cluster, topics, 'reading', { brokers: [], ssl: null, sasl: null });

@@ -1,43 +1,30 @@
-import { type Admin, type Consumer, Kafka, logLevel } from 'kafkajs';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
-import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
+import type { Admin, Consumer } from 'kafkajs';
+import { startKafka } from '../../tools/servers/kafka';
 import { commandLine } from '../support/cli';
 import { kafkaTools } from '../support/kafka-tools';
-import { sharedServers, uniquePrefix } from '../support/servers';
+import { kafkaWorld } from '../support/kafka-world';
+import { uniquePrefix } from '../support/servers';
+import { apiEnv, simulatedApi } from '../support/simulated-api';
 import { tempFolder } from '../support/temp-folder';
 
 const cli = commandLine();
 const folder = tempFolder();
-const prefix = uniquePrefix();
-let server: Cluster;
-let registryUrl = '';
-let kafka: Kafka;
-let admin: Admin;
-let simulator: Simulator;
-
 // Its own broker, because other suites create groups on a shared one.
-beforeAll(async () => {
-  [server, { registryUrl }] = await Promise.all([startKafka(), sharedServers()]);
-  kafka = new Kafka({ brokers: server.bootstrap.split(','), logLevel: logLevel.NOTHING });
-  admin = kafka.admin();
-  await admin.connect();
-  simulator = await startSimulator({ records: { insights: 20, analysts: 20, ipos: 50 } });
-});
-afterAll(async () => {
-  await simulator?.stop();
-  await admin?.disconnect();
-  await server?.stop();
+const kafka = kafkaWorld(() => startKafka(), { registry: true });
+/** Of all tests: they build on each other. */
+const prefix = uniquePrefix();
+const api = simulatedApi({ insights: 20, analysts: 20, ipos: 50 });
+let admin: Admin;
+
+beforeEach(async () => {
+  admin = await kafka.admin();
 });
 
 function command(...args: string[]) {
-  const env = {
-    KAFKA_BROKERS: server.bootstrap,
-    SCHEMA_REGISTRY_URL: registryUrl,
-    HIGHWATER_TOPIC_PREFIX: prefix,
-    HIGHWATER_API_URL: simulator.url,
-    HIGHWATER_API_TOKEN: simulator.token,
-  };
-  return cli(args, { cwd: folder(), env });
+  return cli(args, {
+    cwd: folder(),
+    env: { ...kafka.env(), ...apiEnv(api()), HIGHWATER_TOPIC_PREFIX: prefix },
+  });
 }
 
 async function members(groupId: string): Promise<number> {
@@ -71,7 +58,7 @@ it('only a publisher that runs has a consumer group, in which it shares its feed
   await following.sees(/"op":"r"/);
   const running = command('run', '--poll-interval', '100ms');
   await running.sees(/Writing to Kafka/, 'stderr');
-  simulator.marketDay.start(20);
+  api().marketDay.start(20);
   await following.sees(/"op":"u"/, 'stdout');
   expect(await traces()).toEqual(['__consumer_offsets', `highwater:${prefix}owners`]);
   running.signal('SIGTERM');
@@ -88,7 +75,7 @@ describe('what shows that there is none', () => {
   afterEach(() => consumer?.disconnect());
 
   it('shows groups that there are: with members and without, of either protocol', async () => {
-    consumer = kafka.consumer({ groupId: 'classic' });
+    consumer = kafka.client().consumer({ groupId: 'classic' });
     await consumer.connect();
     await consumer.subscribe({ topic: `${prefix}ipos`, fromBeginning: true });
     const read = new Promise<void>((resolve) => {
@@ -99,7 +86,7 @@ describe('what shows that there is none', () => {
 
     const asAdmin = await kafkaTools({ folder: folder() });
     await asAdmin(
-      `kafka-console-consumer.sh --bootstrap-server ${server.bootstrap} --topic ${prefix}ipos --from-beginning ` +
+      `kafka-console-consumer.sh --bootstrap-server ${kafka.brokers()} --topic ${prefix}ipos --from-beginning ` +
         '--max-messages 1 --group new --consumer-property group.protocol=consumer > /dev/null',
     );
     expect(await traces()).toEqual(expect.arrayContaining(['__consumer_offsets', 'classic', 'new']));

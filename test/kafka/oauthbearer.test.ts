@@ -1,13 +1,13 @@
-import { renameSync, writeFileSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import path from 'node:path';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
-import { type Kafka, startKafka } from '../../tools/servers/kafka';
+import { startKafka } from '../../tools/servers/kafka';
 import { commandLine, nodePrograms } from '../support/cli';
 import { askDoctor } from '../support/doctor';
 import { endsWithTest } from '../support/ends';
 import { sendJson } from '../support/http-server';
-import { sharedServers, uniquePrefix } from '../support/servers';
-import { tempFolder } from '../support/temp-folder';
+import { kafkaWorld } from '../support/kafka-world';
+import { apiEnv, simulatedApi } from '../support/simulated-api';
+import { replaceFile, tempFolder } from '../support/temp-folder';
 import { clientId, startTokenServer, type TokenServer } from '../support/token-server';
 import { unsecuredToken } from '../support/unsecured-token';
 import { until } from '../support/until';
@@ -21,23 +21,16 @@ const secret = 'clientS3cret+/%42';
 /** Used for all but 20 s of it. kafkajs logs in again 10 s before the end of a session. */
 const LIFE_S = 32;
 
-let kafka: Kafka;
-let registryUrl: string;
-let api: Simulator;
+const listeners = { tokens: { login: { mechanisms: ['OAUTHBEARER'] as const, users: [] } } };
+const properties = { 'connections.max.reauth.ms': 60_000 };
+const kafka = kafkaWorld(() => startKafka({ listeners, properties }), { registry: true });
+const api = simulatedApi({ ipos: 20 });
 let tokens: TokenServer;
 /** Each token of this test. */
 let issued: string[];
 
-beforeAll(async () => {
-  const listeners = { tokens: { login: { mechanisms: ['OAUTHBEARER'] as const, users: [] } } };
-  const properties = { 'connections.max.reauth.ms': 60_000 };
-  [kafka, { registryUrl }] = await Promise.all([startKafka({ listeners, properties }), sharedServers()]);
-});
-afterAll(() => kafka?.stop());
 beforeEach(async () => {
   issued = [];
-  api = await startSimulator({ records: { insights: 0, analysts: 0, ipos: 20 } });
-  endsWithTest(() => api.stop());
   tokens = await startTokenServer(secret);
   endsWithTest(() => tokens.stop());
   tokens.members = { expires_in: LIFE_S };
@@ -49,26 +42,17 @@ function issue(livesS: number): string {
   return issued.at(-1)!;
 }
 
-/** In one step, as secrets are replaced. */
-function write(name: string, content: string): string {
-  const file = path.join(folder(), name);
-  writeFileSync(`${file}.new`, content);
-  renameSync(`${file}.new`, file);
-  return file;
-}
+const write = (name: string, text: string) => replaceFile(folder(), name, text);
 
 /** @param login each setting without its beginning: `TOKEN_FILE` */
 function environment(login: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const prefix = uniquePrefix();
   const named = Object.entries(login).map(([name, value]) => [`KAFKA_SASL_OAUTHBEARER_${name}`, value]);
   return {
-    KAFKA_BROKERS: kafka.brokers[0]!.listeners.tokens!,
+    ...kafka.env(),
+    ...apiEnv(api()),
+    KAFKA_BROKERS: kafka.server().brokers[0]!.listeners.tokens!,
     KAFKA_SASL_MECHANISM: 'oauthbearer',
-    SCHEMA_REGISTRY_URL: registryUrl,
-    HIGHWATER_TOPIC_PREFIX: prefix,
-    HIGHWATER_APP_ID: `${prefix}app`,
-    HIGHWATER_API_URL: api.url,
-    HIGHWATER_API_TOKEN: api.token,
+    HIGHWATER_APP_ID: `${kafka.prefix()}app`,
     HIGHWATER_POLL_INTERVAL: '500ms',
     ...Object.fromEntries(named),
   };
@@ -94,9 +78,9 @@ let changes = 0;
 
 /** @returns the id of a new record */
 function change(): string {
-  const { updated: _, ...known } = [...api.truth('ipos').values()][0]!;
+  const { updated: _, ...known } = [...api().truth('ipos').values()][0]!;
   const id = `new-${++changes}`;
-  api.stores.ipos.upsert({ ...known, id } as never);
+  api().stores.ipos.upsert({ ...known, id } as never);
   return id;
 }
 
@@ -112,7 +96,7 @@ it('a publisher, a consumer and doctor live on the tokens of a client, over logi
   const publisher = publish(env);
   await publisher.sees(/ipos: (first )?snapshot complete/, 'stderr');
   const reader = read(env);
-  await reader.sees(new RegExp(`read ${[...api.truth('ipos').keys()][0]}`));
+  await reader.sees(new RegExp(`read ${[...api().truth('ipos').keys()][0]}`));
   const doctor = await askDoctor(cli, ['--feeds', 'ipos'], { cwd: folder(), env });
   expect(doctor.of('login')).toMatchObject({ state: 'ok', found: 'by a token (oauthbearer)' });
 
@@ -129,7 +113,7 @@ it('a publisher, a consumer and doctor live on the tokens of a client, over logi
   tokens.answer = null;
   await reader.sees(new RegExp(`read ${missed}`));
   const keys = [...reader.stdout().matchAll(/read (\S+)/g)].map(([, key]) => key!);
-  expect([...keys].sort()).toEqual([...api.truth('ipos').keys()].sort());
+  expect([...keys].sort()).toEqual([...api().truth('ipos').keys()].sort());
   publisher.signal('SIGTERM');
   expect((await publisher.ended()).code).toBe(0);
   expectHidden(publisher.stderr(), reader.stderr(), doctor.said);

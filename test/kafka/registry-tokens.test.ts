@@ -1,17 +1,15 @@
-import { renameSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { startSimulator } from '../../src/simulator/simulator';
 import { authority } from '../support/certificates';
 import { commandLine, nodePrograms } from '../support/cli';
 import { askDoctor } from '../support/doctor';
 import { endsWithTest } from '../support/ends';
 import { sendJson } from '../support/http-server';
-import { sharedServers, uniquePrefix } from '../support/servers';
-import { tempFolder } from '../support/temp-folder';
+import { kafkaWorld } from '../support/kafka-world';
+import { apiEnv, simulatedApi } from '../support/simulated-api';
+import { replaceFile, tempFolder } from '../support/temp-folder';
 import { clientId, startTokenServer, type TokenServer } from '../support/token-server';
 
 /** A real registry behind TLS that takes the tokens of a token server, as Apicurio with Keycloak does. */
@@ -19,15 +17,11 @@ import { clientId, startTokenServer, type TokenServer } from '../support/token-s
 const cli = commandLine();
 const program = nodePrograms();
 const folder = tempFolder();
+const kafka = kafkaWorld();
+const api = simulatedApi({ ipos: 20 });
 const secret = 'clientS3cret+/%42';
 
-/** In one step, as secrets are replaced. */
-function write(name: string, content: string): string {
-  const file = path.join(folder(), name);
-  writeFileSync(`${file}.new`, content);
-  renameSync(`${file}.new`, file);
-  return file;
-}
+const write = (name: string, text: string) => replaceFile(folder(), name, text);
 
 /** @returns settings of the registry behind the door */
 async function startGuardedRegistry(behind: string, tokens: TokenServer): Promise<Record<string, string>> {
@@ -62,21 +56,15 @@ connect().consume({ group: 'desk', topics: ['ipos'], from: 'beginning' }, ({ key
 `;
 
 it('a publisher and a consumer use a registry with the tokens of a client, once its secret is right', async () => {
-  const api = await startSimulator({ records: { insights: 0, analysts: 0, ipos: 20 } });
-  endsWithTest(() => api.stop());
   const tokens = await startTokenServer(secret);
   endsWithTest(() => tokens.stop());
-  const { brokers, registryUrl } = await sharedServers();
-  const prefix = uniquePrefix();
   const env = {
-    ...(await startGuardedRegistry(registryUrl, tokens)),
+    ...kafka.env(),
+    ...apiEnv(api()),
+    ...(await startGuardedRegistry(kafka.registryUrl(), tokens)),
     SCHEMA_REGISTRY_BEARER_AUTH_CLIENT_SECRET_FILE: write('secret', 'S3cret-of-another'),
-    HIGHWATER_API_URL: api.url,
-    HIGHWATER_API_TOKEN: api.token,
-    HIGHWATER_TOPIC_PREFIX: prefix,
-    HIGHWATER_APP_ID: `${prefix}app`,
+    HIGHWATER_APP_ID: `${kafka.prefix()}app`,
     HIGHWATER_POLL_INTERVAL: '500ms',
-    KAFKA_BROKERS: brokers,
   };
   const options = { cwd: folder(), env };
   const refused = await askDoctor(cli, ['--feeds', 'ipos'], options);
@@ -89,7 +77,7 @@ it('a publisher and a consumer use a registry with the tokens of a client, once 
   await publisher.sees(/code=REGISTRY_UNAUTHORIZED/, 'stderr');
   write('secret', secret);
   await publisher.sees(/ipos: (first )?snapshot complete/, 'stderr');
-  await reader.sees(new RegExp(`read ${[...api.truth('ipos').keys()][0]}`));
+  await reader.sees(new RegExp(`read ${[...api().truth('ipos').keys()][0]}`));
 
   tokens.valid.clear();
   const known = await askDoctor(cli, ['--feeds', 'ipos'], options);

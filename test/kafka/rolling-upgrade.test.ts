@@ -1,17 +1,17 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type RecordSchema, readSchema } from '../../src/avro/schemas';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { type CliProcess, commandLine } from '../support/cli';
 import { kafkaWorld } from '../support/kafka-world';
 import { without } from '../support/schema-versions';
+import { apiEnv, simulatedApi } from '../support/simulated-api';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
 const cli = commandLine();
 const folder = tempFolder();
 const kafka = kafkaWorld();
-let simulator: Simulator;
+const api = simulatedApi({ ipos: 200 });
 
 // biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
 type Values = Record<string, any>;
@@ -32,11 +32,6 @@ feeds:
     pollInterval: 100ms
 `;
 
-beforeAll(async () => {
-  simulator = await startSimulator({ records: { insights: 0, analysts: 0, ipos: 200 } });
-});
-afterAll(() => simulator?.stop());
-
 function start(name: string, schema: RecordSchema, ...args: string[]): CliProcess {
   const home = path.join(folder(), name);
   mkdirSync(home, { recursive: true });
@@ -47,8 +42,7 @@ function start(name: string, schema: RecordSchema, ...args: string[]): CliProces
     HIGHWATER_FEEDS: 'deals',
     HIGHWATER_APP_ID: `${kafka.prefix()}app`,
     KAFKA_SESSION_TIMEOUT: '5s',
-    HIGHWATER_API_URL: simulator.url,
-    HIGHWATER_API_TOKEN: simulator.token,
+    ...apiEnv(api()),
   };
   return cli(args.length === 0 ? ['run'] : args, { cwd: home, env });
 }
@@ -73,7 +67,7 @@ it('three instances are replaced one after the other by a newer version with mor
       .slice(0, -1)
       .map((line) => JSON.parse(line).value as Values);
   await until(() => events().length >= 200);
-  simulator.marketDay.start(30);
+  api().marketDay.start(30);
 
   const newerOnes: CliProcess[] = [];
   const ends: number[] = [];
@@ -87,13 +81,13 @@ it('three instances are replaced one after the other by a newer version with mor
     newerOnes.push(next);
   }
   await commitsMore();
-  simulator.marketDay.stop();
+  api().marketDay.stop();
   expect(ends).toEqual([0, 0, 0]);
   // Records that changed under the newer version have the field that the older one did not know.
   await until(() => events().some(({ op, after }) => op !== 'r' && after?.notes !== undefined));
   const settled = () => {
     const last = new Map(events().map(({ after }) => [after.id, after]));
-    const rows = [...simulator.truth('ipos').values()];
+    const rows = [...api().truth('ipos').values()];
     return rows.every(({ id, deal_status }) => last.get(id)?.deal_status === (deal_status || null));
   };
   await until(settled);

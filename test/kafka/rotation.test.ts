@@ -1,15 +1,13 @@
-import { renameSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect } from 'node:net';
-import path from 'node:path';
 import { createServer } from 'node:tls';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
-import { type Kafka, startKafka } from '../../tools/servers/kafka';
+import { startKafka } from '../../tools/servers/kafka';
 import { authority } from '../support/certificates';
 import { commandLine, nodePrograms } from '../support/cli';
 import { kafkaTools } from '../support/kafka-tools';
+import { kafkaWorld } from '../support/kafka-world';
 import { type RegistryFront, startRegistryFront } from '../support/registry-front';
-import { sharedServers, uniquePrefix } from '../support/servers';
-import { tempFolder } from '../support/temp-folder';
+import { apiEnv, simulatedApi } from '../support/simulated-api';
+import { replaceFile, tempFolder } from '../support/temp-folder';
 
 /** Passwords and certificates of the brokers and of the registry that are refused, and then replaced in their files. */
 
@@ -21,29 +19,26 @@ const passwords = {
   registry: ['registry-pass-0815', 'registry-pass-1234'],
 } as const;
 
-let kafka: Kafka;
+const users = [{ username: 'highwater', password: passwords.broker[0] }];
+const listeners = { login: { login: { mechanisms: ['SCRAM-SHA-512'] as const, users } } };
+const kafka = kafkaWorld(() => startKafka({ listeners }), { registry: true });
+const api = simulatedApi({ ipos: 20 });
 let registry: RegistryFront;
-let api: Simulator;
 
 beforeAll(async () => {
-  const users = [{ username: 'highwater', password: passwords.broker[0] }];
-  const listeners = { login: { login: { mechanisms: ['SCRAM-SHA-512'] as const, users } } };
-  const [cluster, { registryUrl }] = await Promise.all([startKafka({ listeners }), sharedServers()]);
-  [kafka, registry] = [cluster, await startRegistryFront(registryUrl, passwords.registry[0])];
+  registry = await startRegistryFront(kafka.registryUrl(), passwords.registry[0]);
 });
-afterAll(() => Promise.all([kafka?.stop(), registry?.stop()]));
-beforeEach(async () => {
-  api = await startSimulator({ records: { insights: 0, analysts: 0, ipos: 20 } });
-});
-afterEach(() => api.stop());
+afterAll(() => registry?.stop());
 
-/** In one step, as secrets are replaced. */
-function write(name: string, text: string): string {
-  const file = path.join(folder(), name);
-  writeFileSync(`${file}.new`, text);
-  renameSync(`${file}.new`, file);
-  return file;
-}
+/** Settings of a publisher, without those of the log. */
+const publishing = () => ({
+  ...apiEnv(api()),
+  HIGHWATER_TOPIC_PREFIX: kafka.prefix(),
+  HIGHWATER_APP_ID: `${kafka.prefix()}app`,
+  HIGHWATER_POLL_INTERVAL: '500ms',
+});
+
+const write = (name: string, text: string) => replaceFile(folder(), name, text);
 
 const consumer = `
 const { connect } = require(process.env.DIST + '/consumer');
@@ -52,14 +47,10 @@ connect().consume({ group: 'desk', topics, from: 'beginning' }, ({ topic, key })
 `;
 
 it('a publisher and a group rest while a password is refused, and go on once its file is replaced', async () => {
-  const prefix = uniquePrefix();
+  const broker = kafka.server().brokers[0]!;
   const env = {
-    HIGHWATER_API_URL: api.url,
-    HIGHWATER_API_TOKEN: api.token,
-    HIGHWATER_TOPIC_PREFIX: prefix,
-    HIGHWATER_APP_ID: `${prefix}app`,
-    HIGHWATER_POLL_INTERVAL: '500ms',
-    KAFKA_BROKERS: kafka.brokers[0]!.listeners.login!,
+    ...publishing(),
+    KAFKA_BROKERS: broker.listeners.login!,
     KAFKA_SASL_MECHANISM: 'scram-sha-512',
     KAFKA_SASL_USERNAME: 'highwater',
     KAFKA_SASL_PASSWORD_FILE: write('broker', passwords.broker[0]),
@@ -73,14 +64,14 @@ it('a publisher and a group rest while a password is refused, and go on once its
   await publisher.sees(/ipos: (first )?snapshot complete/, 'stderr');
 
   const reader = program([write('consumer.cjs', consumer)], { cwd: folder(), env });
-  const known = [...api.truth('ipos').values()][0]!;
+  const known = [...api().truth('ipos').values()][0]!;
   await reader.sees(new RegExp(`ipos ${known.id}`));
 
   // The first status change has a schema that the consumer does not know yet.
   registry.password = passwords.registry[1];
   const { updated: _, ...rest } = known;
   const status = rest.deal_status === 'Priced' ? 'Withdrawn' : 'Priced';
-  api.stores.ipos.upsert({ ...rest, deal_status: status } as never);
+  api().stores.ipos.upsert({ ...rest, deal_status: status } as never);
   await reader.sees(/The group \S+desk rests: GET \S+ answered 401/, 'stderr');
   expect(reader.stdout()).not.toContain('deal-status');
   write('registry', passwords.registry[1]);
@@ -88,14 +79,14 @@ it('a publisher and a group rest while a password is refused, and go on once its
 
   const run = await kafkaTools({ folder: folder() });
   const change = `--alter --entity-type users --entity-name highwater --add-config 'SCRAM-SHA-512=[password=${passwords.broker[1]}]'`;
-  await run(`kafka-configs.sh --bootstrap-server ${kafka.bootstrap} ${change}`);
-  await kafka.brokers[0]!.restart();
+  await run(`kafka-configs.sh --bootstrap-server ${kafka.brokers()} ${change}`);
+  await broker.restart();
   await Promise.all([
     publisher.sees(/code=KAFKA_UNAUTHENTICATED/, 'stderr'),
     reader.sees(/The group \S+desk rests: .*SCRAM/, 'stderr'),
   ]);
   write('broker', passwords.broker[1]);
-  api.stores.ipos.upsert({ ...rest, id: 'written-after' } as never);
+  api().stores.ipos.upsert({ ...rest, id: 'written-after' } as never);
   await reader.sees(/ipos written-after/);
 
   const said = publisher.stderr() + reader.stderr() + reader.stdout();
@@ -103,9 +94,8 @@ it('a publisher and a group rest while a password is refused, and go on once its
 });
 
 it("the registry's authority is read again by a publisher and a group that refuse its certificate", async () => {
-  const { brokers, registryUrl } = await sharedServers();
   const [ours, next] = [await authority('ours'), await authority('next')];
-  const behind = new URL(registryUrl);
+  const behind = new URL(kafka.registryUrl());
   const front = createServer(await ours.sign({ name: 'registry' }), (socket) => {
     const plain = connect({ host: behind.hostname, port: Number(behind.port) });
     for (const one of [socket, plain]) one.on('error', () => undefined);
@@ -113,14 +103,9 @@ it("the registry's authority is read again by a publisher and a group that refus
   });
   await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
   try {
-    const prefix = uniquePrefix();
     const env = {
-      HIGHWATER_API_URL: api.url,
-      HIGHWATER_API_TOKEN: api.token,
-      HIGHWATER_TOPIC_PREFIX: prefix,
-      HIGHWATER_APP_ID: `${prefix}app`,
-      HIGHWATER_POLL_INTERVAL: '500ms',
-      KAFKA_BROKERS: brokers,
+      ...publishing(),
+      KAFKA_BROKERS: kafka.brokers(),
       SCHEMA_REGISTRY_URL: `https://127.0.0.1:${(front.address() as AddressInfo).port}${behind.pathname}`,
       SCHEMA_REGISTRY_CA_FILE: write('ca', next.cert),
     };
@@ -129,13 +114,13 @@ it("the registry's authority is read again by a publisher and a group that refus
     write('ca', ours.cert);
     await publisher.sees(/ipos: (first )?snapshot complete/, 'stderr');
     const reader = program([write('consumer.cjs', consumer)], { cwd: folder(), env });
-    const known = [...api.truth('ipos').values()][0]!;
+    const known = [...api().truth('ipos').values()][0]!;
     await reader.sees(new RegExp(`ipos ${known.id}`));
 
     front.setSecureContext(await next.sign({ name: 'registry' }));
     const { updated: _, ...rest } = known;
     const status = rest.deal_status === 'Priced' ? 'Withdrawn' : 'Priced';
-    api.stores.ipos.upsert({ ...rest, deal_status: status } as never);
+    api().stores.ipos.upsert({ ...rest, deal_status: status } as never);
     await reader.sees(/The group \S+desk rests: .*certificate/, 'stderr');
     write('ca', next.cert);
     await reader.sees(new RegExp(`ipos\\.deal-status ${known.id}`));
@@ -146,7 +131,7 @@ it("the registry's authority is read again by a publisher and a group that refus
 
 it('a group whose password no file holds ends with what to do', async () => {
   const env = {
-    KAFKA_BROKERS: kafka.brokers[0]!.listeners.login!,
+    KAFKA_BROKERS: kafka.server().brokers[0]!.listeners.login!,
     KAFKA_SASL_MECHANISM: 'scram-sha-512',
     KAFKA_SASL_USERNAME: 'highwater',
     KAFKA_SASL_PASSWORD: 'not-the-password',

@@ -1,11 +1,11 @@
-import { type Admin, Kafka as KafkaClient, logLevel } from 'kafkajs';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
-import { type Kafka, startKafka } from '../../tools/servers/kafka';
+import { startKafka } from '../../tools/servers/kafka';
 import { freePort } from '../../tools/servers/ports';
 import { type Registry, startRegistry } from '../../tools/servers/registry';
 import { type CliProcess, commandLine, commandLineHere } from '../support/cli';
 import { jsonLines } from '../support/cli-publisher';
+import { kafkaWorld } from '../support/kafka-world';
 import { expectSession } from '../support/samples';
+import { apiEnv, simulatedApi } from '../support/simulated-api';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
@@ -14,36 +14,26 @@ import { until } from '../support/until';
 const cli = commandLine();
 const here = commandLineHere();
 const folder = tempFolder();
-let kafka: Kafka;
+const kafka = kafkaWorld(() => startKafka());
+const api = simulatedApi({ insights: 20, analysts: 20, ipos: 60 });
 let registry: Registry;
-let admin: Admin;
-let api: Simulator;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  [kafka, registry] = await Promise.all([startKafka(), startRegistry()]);
-  admin = new KafkaClient({ brokers: kafka.bootstrap.split(','), logLevel: logLevel.NOTHING }).admin();
-  await admin.connect();
+  registry = await startRegistry();
 });
 beforeEach(async () => {
-  api = await startSimulator({ records: { insights: 20, analysts: 20, ipos: 60 } });
   env = {
-    HIGHWATER_API_URL: api.url,
-    HIGHWATER_API_TOKEN: api.token,
+    ...apiEnv(api()),
     HIGHWATER_REQUESTS_PER_SECOND: '1000',
     HIGHWATER_POLL_INTERVAL: '1s',
     HIGHWATER_FEEDS: 'ipos',
     HIGHWATER_HTTP_PORT: String(await freePort()),
-    KAFKA_BROKERS: kafka.bootstrap,
+    KAFKA_BROKERS: kafka.brokers(),
     SCHEMA_REGISTRY_URL: registry.url,
   };
 });
-afterEach(() => api.stop());
-afterAll(async () => {
-  await admin?.disconnect();
-  await registry?.stop();
-  await kafka?.stop();
-});
+afterAll(() => registry?.stop());
 
 const session = (more: Readonly<Record<string, string>> = {}) => ({
   here,
@@ -52,7 +42,7 @@ const session = (more: Readonly<Record<string, string>> = {}) => ({
   instead: {
     [registry.url]: 'http://registry:8081',
     [`127.0.0.1:${registry.port}`]: 'registry:8081',
-    [kafka.bootstrap]: 'broker-1:9092',
+    [kafka.brokers()]: 'broker-1:9092',
   },
 });
 
@@ -96,6 +86,7 @@ it('the state of a feed was deleted', async () => {
   await until(() => isUpToDate());
   first.signal('SIGTERM');
   await first.ended();
+  const admin = await kafka.admin();
   await admin.deleteTopics({ topics: ['ipos.current'] });
   await until(async () => !(await admin.listTopics()).includes('ipos.current'));
   const second = await publisher();
@@ -117,7 +108,7 @@ it('the broker is lost', async () => {
   env = { ...env, HIGHWATER_TOPIC_PREFIX: 'us.', SCHEMA_REGISTRY_URL: registry.url };
   await publisher();
   await until(() => isUpToDate());
-  await kafka.brokers[0]!.kill();
+  await kafka.server().brokers[0]!.kill();
   await until(async () => (await readyReason()).includes('last completely read'));
   await expectSession('broker-lost', session());
 });

@@ -1,8 +1,8 @@
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
-import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
+import { startKafka } from '../../tools/servers/kafka';
 import { commandLine, commandLineHere } from '../support/cli';
 import { askDoctor } from '../support/doctor';
-import { sharedServers, uniquePrefix } from '../support/servers';
+import { kafkaWorld } from '../support/kafka-world';
+import { apiEnv, simulatedApi } from '../support/simulated-api';
 import { tempFolder } from '../support/temp-folder';
 
 const here = commandLineHere();
@@ -11,32 +11,16 @@ const folder = tempFolder();
 const settings = ['offsets.topic.replication.factor', 'transaction.state.log.replication.factor'];
 
 describe('one broker with the defaults of Kafka for three', () => {
-  let server: Cluster | undefined;
-  let simulator: Simulator | undefined;
-  let env: Record<string, string>;
-  beforeAll(async () => {
-    const properties = {
-      ...Object.fromEntries(settings.map((name) => [name, 3])),
-      'transaction.state.log.min.isr': 2,
-    };
-    const [kafka, { registryUrl }] = await Promise.all([startKafka({ properties }), sharedServers()]);
-    server = kafka;
-    simulator = await startSimulator({ records: { insights: 5, analysts: 5, ipos: 5 } });
-    env = {
-      KAFKA_BROKERS: server.bootstrap,
-      SCHEMA_REGISTRY_URL: registryUrl,
-      HIGHWATER_TOPIC_PREFIX: uniquePrefix(),
-      HIGHWATER_API_URL: simulator.url,
-      HIGHWATER_API_TOKEN: simulator.token,
-    };
-  }, 120_000);
-  afterAll(async () => {
-    await simulator?.stop();
-    await server?.stop();
-  });
+  const properties = {
+    ...Object.fromEntries(settings.map((name) => [name, 3])),
+    'transaction.state.log.min.isr': 2,
+  };
+  const kafka = kafkaWorld(() => startKafka({ properties }), { registry: true });
+  const api = simulatedApi({ insights: 5, analysts: 5, ipos: 5 });
+  const options = () => ({ cwd: folder(), env: { ...kafka.env(), ...apiEnv(api()) } });
 
   it('has both settings and the number of brokers named by doctor', async () => {
-    const { code, of } = await askDoctor(here, ['--feeds', 'ipos'], { cwd: folder(), env });
+    const { code, of } = await askDoctor(here, ['--feeds', 'ipos'], options());
     expect(code).toBe(1);
     for (const [index, check] of (['group', 'transactions'] as const).entries()) {
       const { state, found, do: remedy } = of(check);
@@ -48,7 +32,7 @@ describe('one broker with the defaults of Kafka for three', () => {
   }, 60_000);
 
   it('has them named by run', async () => {
-    const running = cli(['run', '--once', '--feeds', 'ipos'], { cwd: folder(), env });
+    const running = cli(['run', '--once', '--feeds', 'ipos'], options());
     expect((await running.ended()).code).toBe(1);
     const said = running.stderr().replace(/\s+/g, ' ');
     expect(said).toContain('The cluster has 1 broker');

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type Admin, ConfigResourceTypes, type Kafka } from 'kafkajs';
 import type { HighwaterError } from '../../src/errors';
 import { ipos } from '../../src/feeds/ipos';
 import type { FeedTopics } from '../../src/log/commit-log';
@@ -10,10 +9,10 @@ import { inspectTopics, prepareTopics } from '../../src/log/kafka/admin/topic-se
 import { type KafkaConfig, kafkaClient } from '../../src/log/kafka/connection/client';
 import { feedTopics } from '../../src/log/topics';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
-import { createTopics } from '../support/create-topics';
+import { topicSettings } from '../support/create-topics';
 import { kafkaTools } from '../support/kafka-tools';
-import { plainKafka } from '../support/kafka-world';
-import { sharedServers, uniquePrefix } from '../support/servers';
+import { kafkaWorld, plainKafka } from '../support/kafka-world';
+import { uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
 
 const signal = new AbortController().signal;
@@ -21,34 +20,22 @@ const startMs = 90_000;
 const dayMs = 86_400_000;
 
 describe('the topics of a feed', () => {
-  let kafka: Kafka;
-  let admin: Admin;
+  const { brokers, create, admin } = kafkaWorld();
   let cluster: KafkaConfig;
-  beforeAll(async () => {
-    const { brokers } = await sharedServers();
-    cluster = plainKafka(brokers);
-    kafka = kafkaClient(cluster, 'test', quietLogger());
-    admin = kafka.admin();
-    await admin.connect();
-  }, startMs);
-  afterAll(() => admin?.disconnect());
+  beforeAll(() => {
+    cluster = plainKafka(brokers());
+  });
 
   function deps() {
-    const logger = noting();
-    return { kafka, cluster, signal, logger, warned: new Set<string>() };
+    const kafka = kafkaClient(cluster, 'test', quietLogger());
+    return { kafka, cluster, signal, logger: noting(), warned: new Set<string>() };
   }
 
-  async function settingsOf(name: string): Promise<Record<string, string>> {
-    const resource = { type: ConfigResourceTypes.TOPIC, name };
-    const { resources } = await admin.describeConfigs({ resources: [resource], includeSynonyms: false });
-    return Object.fromEntries(
-      resources[0]!.configEntries.map(({ configName, configValue }) => [configName, configValue]),
-    );
-  }
+  const settingsOf = async (name: string) => topicSettings(await admin(), name);
 
-  function make(name: string, settings: Record<string, string>, numPartitions = 1): Promise<boolean> {
+  function make(name: string, settings: Record<string, string>, numPartitions = 1): Promise<void> {
     const configEntries = Object.entries(settings).map(([key, value]) => ({ name: key, value }));
-    return createTopics(admin, [{ topic: name, numPartitions, configEntries }]);
+    return create({ topic: name, numPartitions, configEntries });
   }
 
   it('are made so that no event and no state is ever deleted by age', async () => {
@@ -184,7 +171,7 @@ describe('the topics of a feed', () => {
     ]);
     const wrong = reports.flatMap(({ verdict }) => verdict.wrong);
     expect(wrong).toMatchObject([{ topic: topics.current.name, found: 'delete', wanted: 'compact' }]);
-    expect(await admin.listTopics()).not.toContain(topics.changes.name);
+    expect(await (await admin()).listTopics()).not.toContain(topics.changes.name);
   });
 
   it('that do not appear are given up with the signal', async () => {
@@ -226,30 +213,27 @@ describe('permissions', () => {
     return /^kafka-.*$/m.exec(error.remedy)![0];
   }
 
-  const allow = (operations: string, names: readonly string[]) =>
+  const acls = (change: string, operations: string, names: readonly string[]) =>
     asAdmin(
-      `kafka-acls.sh --bootstrap-server ${cluster.brokers[0]} --command-config client.properties --add ` +
+      `kafka-acls.sh --bootstrap-server ${cluster.brokers[0]} --command-config client.properties ${change} ` +
         `--allow-principal User:publisher ${operations} ${names.map((name) => `--topic ${name}`).join(' ')}`,
     );
+  const allow = (operations: string, of = names()) => acls('--add', operations, of);
+  const refuse = (operation: string, of = names()) => acls('--remove --force', operation, of);
   const names = () =>
     [topics.changes, ...topics.transitions, topics.current, topics.deadLetters, topics.sourceOffset].map(
       ({ name }) => name,
     );
 
   it('to create are not needed for topics that exist', async () => {
-    await allow('--operation Create --operation Write', names());
+    await allow('--operation Create --operation Write');
     await prepared();
-    await asAdmin(
-      `kafka-acls.sh --bootstrap-server ${cluster.brokers[0]} --command-config client.properties --remove --force ` +
-        `--allow-principal User:publisher --operation Create ${names()
-          .map((name) => `--topic ${name}`)
-          .join(' ')}`,
-    );
+    await refuse('--operation Create');
     expect((await prepared()).size).toBe(5);
   });
 
   it('to see settings are not needed: the log goes on, says so, and counts with the default', async () => {
-    await allow('--operation Create --operation Write', names());
+    await allow('--operation Create --operation Write');
     const logger = noting();
     const made = await prepared(logger);
     expect(made.get(topics.changes.name)!.maxRecordBytes).toBeGreaterThan(1_000_000);
@@ -263,12 +247,9 @@ describe('permissions', () => {
   });
 
   it('to write are checked for each topic, without writing a record', async () => {
-    await allow('--operation Create --operation Write', names());
+    await allow('--operation Create --operation Write');
     await prepared();
-    await asAdmin(
-      `kafka-acls.sh --bootstrap-server ${cluster.brokers[0]} --command-config client.properties --remove --force ` +
-        `--allow-principal User:publisher --operation Write --topic ${topics.current.name}`,
-    );
+    await refuse('--operation Write', [topics.current.name]);
     await allow('--operation Describe', [topics.current.name]);
     const kafka = kafkaClient(cluster, 'test', quietLogger());
     const transactionalId = `test.${topics.changes.name}`;

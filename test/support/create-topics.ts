@@ -1,4 +1,4 @@
-import type { Admin, ITopicConfig } from 'kafkajs';
+import { type Admin, ConfigResourceTypes, type ITopicConfig } from 'kafkajs';
 import { until } from './until';
 
 /**
@@ -19,4 +19,12 @@ async function areThere(admin: Admin, topics: readonly ITopicConfig[]): Promise<
   } catch {
     return false;
   }
+}
+
+/** The settings of a topic, including the brokers' defaults. */
+export async function topicSettings(admin: Admin, name: string): Promise<Record<string, string>> {
+  const resource = { type: ConfigResourceTypes.TOPIC, name };
+  const { resources } = await admin.describeConfigs({ resources: [resource], includeSynonyms: false });
+  const entries = resources.flatMap(({ configEntries }) => configEntries);
+  return Object.fromEntries(entries.map(({ configName, configValue }) => [configName, configValue]));
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -12,4 +12,12 @@ export function tempFolder(): () => string {
     rmSync(folder, { recursive: true, force: true });
   });
   return () => folder;
+}
+
+/** Writes a file in one step, as secrets are replaced. @returns its path */
+export function replaceFile(folder: string, name: string, text: string): string {
+  const file = path.join(folder, name);
+  writeFileSync(`${file}.new`, text);
+  renameSync(`${file}.new`, file);
+  return file;
 }

@@ -5,16 +5,16 @@ import { HighwaterError } from '../../errors';
 import type { CommitLog, FeedSession, FeedTopics } from '../commit-log';
 import type { Grant, Membership } from '../membership';
 import { allTopics, isCompacted } from '../topics';
+import { assertReadable } from './admin/examine';
 import { prepareTopics, type TopicLayout } from './admin/topic-settings';
 import { kafkaClient } from './connection/client';
-import { readingCluster } from './connection/cluster';
+import { drop, readingCluster } from './connection/cluster';
 import { compressionType } from './connection/compression';
 import { isRefusedProducer, kafkaFailure } from './connection/kafka-failure';
 import { groupMembership, SESSION_TIMEOUT_MS } from './group/membership';
 import { ownersGroup } from './group/owners-protocol';
 import { type KafkaReaderOptions, kafkaReader } from './kafka-reader';
 import { type LogLimits, openSession } from './ownership/session';
-import { assertReadable } from './reader/fetch-partitions';
 import { appender } from './shared-topics';
 
 export interface KafkaLogOptions extends KafkaReaderOptions {
@@ -75,7 +75,7 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
       sessions.add(session);
       return session;
     } catch (error) {
-      cluster.disconnect().catch(() => undefined);
+      drop(cluster);
       throw error;
     }
   }

@@ -5,9 +5,8 @@ import type { CommitLog, ProducerRecord, SharedTopicSpec } from '../commit-log';
 import { partitionOf } from '../partitioner';
 import type { TopicDeps } from './admin/topic-admin';
 import { prepareSharedTopic, type TopicLayout } from './admin/topic-settings';
-import { clientRetry } from './connection/client';
+import { clientRetry, drop } from './connection/cluster';
 import { isProtocolError, kafkaFailure } from './connection/kafka-failure';
-import { drop } from './producer/producer';
 
 /** What the brokers say of a record that they will never take, apart from its size. */
 const REFUSALS = ['INVALID_TIMESTAMP', 'INVALID_RECORD', 'POLICY_VIOLATION'] as const;
@@ -42,11 +41,7 @@ export function appender(
     return fresh;
   }
 
-  async function write(
-    spec: SharedTopicSpec,
-    records: readonly ProducerRecord[],
-    signal: AbortSignal,
-  ): Promise<void> {
+  async function write(spec: SharedTopicSpec, records: readonly ProducerRecord[], signal: AbortSignal) {
     signal.throwIfAborted();
     const layout = layouts.get(spec.name) ?? (await prepareSharedTopic(spec, { kafka, cluster, signal }));
     layouts.set(spec.name, layout);

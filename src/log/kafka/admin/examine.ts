@@ -5,7 +5,7 @@ import { unlessLate } from '../../../async/wait';
 import { networkReason } from '../../../net/network-reason';
 import type { CommandTarget } from '../connection/admin-commands';
 import { addressOf } from '../connection/bootstrap';
-import { readingCluster } from '../connection/cluster';
+import { type Cluster, drop, knownLeader, readingCluster } from '../connection/cluster';
 import {
   copiesRemedy,
   forbidden,
@@ -13,8 +13,9 @@ import {
   isRefusedProducer,
   kafkaFailure,
 } from '../connection/kafka-failure';
-import { connectProducer, drop, type TransactionalProducer } from '../producer/producer';
-import { shapeOf, type TopicDeps, withAdmin } from './topic-admin';
+import { connectProducer, type TransactionalProducer } from '../producer/producer';
+import { fetchBatches } from '../protocol/fetch';
+import { askEach, configOf, shapeOf, type TopicDeps, withAdmin } from './topic-admin';
 
 /**
  * The brokers of the cluster, at the addresses that they give their clients.
@@ -53,14 +54,10 @@ export function examineCopies(deps: TopicDeps): Promise<LackingCopies[]> {
   return withAdmin(deps, async ({ admin }) => {
     try {
       const { brokers } = await admin.describeCluster();
-      const name = String(brokers[0]?.nodeId);
-      const resource = { type: ConfigResourceTypes.BROKER, name };
-      const { resources } = await admin.describeConfigs({ resources: [resource], includeSynonyms: false });
-      const entries = resources.flatMap(({ configEntries }) => configEntries);
-      const found = new Map(entries.map(({ configName, configValue }) => [configName, Number(configValue)]));
+      const found = await configOf(admin, ConfigResourceTypes.BROKER, String(brokers[0]?.nodeId));
       const lacking = await Promise.all(
         ownTopics.map(async ({ of, topic, settings }) => {
-          const high = settings.filter((setting) => found.get(setting)! > brokers.length);
+          const high = settings.filter((setting) => Number(found.get(setting)) > brokers.length);
           if (high.length === 0 || (await shapeOf(admin, topic)) !== null) return [];
           const are = high.map((setting) => `${setting} is ${found.get(setting)}`).join(' and ');
           const remedy = copiesRemedy(brokers.length, high.join(' and '));
@@ -124,16 +121,13 @@ export interface Writing {
 export async function examineTransactions(
   examine: Omit<Writing, 'transactionalId'> & { readonly appId: string; readonly topicPrefix: string },
 ): Promise<number | null> {
-  const { appId, topicPrefix } = examine;
-  const writing = { ...examine, transactionalId: `${appId}:${topicPrefix}:doctor` };
-  const doing = 'beginning a transaction';
-  try {
-    return await assertWritable(doing, writing);
-  } catch (error) {
+  const transactionalId = `${examine.appId}:${examine.topicPrefix}:doctor`;
+  const ask = () => assertWritable('beginning a transaction', { ...examine, transactionalId });
+  return ask().catch((error: Error) => {
     // Another process examines at the same time.
-    if (!isRefusedProducer((error as Error).cause)) throw error;
-    return await assertWritable(doing, writing);
-  }
+    if (!isRefusedProducer(error.cause)) throw error;
+    return ask();
+  });
 }
 
 /**
@@ -145,12 +139,8 @@ export async function assertWritable(doing: string, writing: Writing): Promise<n
   const { kafka, transactionalId, topics, cluster, now = Date.now } = writing;
   let producer: TransactionalProducer | null = null;
   try {
-    producer = await connectProducer(
-      readingCluster(kafka),
-      transactionalId,
-      [],
-      new AbortController().signal,
-    );
+    const { signal } = new AbortController();
+    producer = await connectProducer(readingCluster(kafka), transactionalId, [], signal);
     const { names, aheadMs } = await unwritableTopics(producer, topics, now);
     if (names.length > 0) throw forbidden(doing, { operation: 'WRITE', resource: 'topic', names }, cluster);
     return aheadMs;
@@ -159,6 +149,31 @@ export async function assertWritable(doing: string, writing: Writing): Promise<n
   } finally {
     if (producer !== null) drop(producer);
   }
+}
+
+/**
+ * Asserts that this user may read topics.
+ * @param cluster that knows them
+ * @throws HighwaterError KAFKA_FORBIDDEN that names every topic; errors of kafkajs
+ */
+export async function assertReadable(
+  cluster: Cluster,
+  topics: readonly string[],
+  doing: string,
+  target: CommandTarget,
+): Promise<void> {
+  const fetch = async (topic: string): Promise<void> => {
+    const nodeId = knownLeader(cluster, { topic, partition: 0 });
+    // A leader that is missing says nothing of permissions, nor does an offset that is there no more.
+    if (nodeId === undefined) return;
+    const broker = await cluster.findBroker({ nodeId });
+    const partitions = [{ partition: 0, fetchOffset: '0', maxBytes: 1 }];
+    const request = { isolationLevel: 1, maxWaitTime: 0, minBytes: 0, maxBytes: 1 } as const;
+    await fetchBatches(broker, { ...request, topics: [{ topic, partitions }] }).catch((error: unknown) => {
+      if (isForbidden(error)) throw error;
+    });
+  };
+  await askEach(topics, fetch, doing, 'READ', target);
 }
 
 /**

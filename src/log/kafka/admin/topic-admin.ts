@@ -1,7 +1,8 @@
 import { type Admin, ConfigResourceTypes, type Kafka } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
-import type { CommandTarget } from '../connection/admin-commands';
+import type { Access, CommandTarget } from '../connection/admin-commands';
 import type { KafkaConfig } from '../connection/client';
+import { drop } from '../connection/cluster';
 import {
   brokersFailed,
   forbidden,
@@ -49,35 +50,46 @@ export async function withAdmin<Answer>(
     });
     return await ask({ admin, cluster, signal });
   } finally {
-    // Nobody waits for it: on a dead broker that takes its time.
-    admin.disconnect().catch(() => undefined);
+    drop(admin);
   }
 }
 
-/** Null for a topic that does not exist. One request each, for an answer to several tells only the first refusal. */
-export async function describe(
-  wanted: readonly RoledTopic[],
-  { admin, cluster }: Asking,
-): Promise<Map<string, Shape | null>> {
-  const hidden: string[] = [];
-  let refusal: unknown;
-  const shapes = await Promise.all(
-    wanted.map(async ({ spec: { name } }) => {
-      try {
-        return [name, await shapeOf(admin, name)] as const;
-      } catch (error) {
-        if (!isForbidden(error)) throw kafkaFailure(error, `looking at the topic ${name}`);
-        hidden.push(name);
-        refusal = error;
-        return [name, null] as const;
-      }
-    }),
-  );
-  if (hidden.length > 0) {
-    const access = { operation: 'DESCRIBE', resource: 'topic', names: hidden } as const;
-    throw forbidden('looking at topics', access, cluster, refusal);
-  }
-  return new Map(shapes);
+/** Null for a topic that does not exist. */
+export function describe(wanted: readonly RoledTopic[], { admin, cluster }: Asking) {
+  const names = wanted.map(({ spec }) => spec.name);
+  const ask = (name: string) =>
+    shapeOf(admin, name).catch((error: unknown) => {
+      throw kafkaFailure(error, `looking at the topic ${name}`);
+    });
+  return askEach(names, ask, 'looking at topics', 'DESCRIBE', cluster);
+}
+
+/**
+ * Asks about topics one by one: of several at once, brokers do not say which they refuse.
+ * @returns the answers by topic
+ * @throws HighwaterError KAFKA_FORBIDDEN that names every refused topic; other errors of the questions
+ */
+export async function askEach<Answer>(
+  topics: readonly string[],
+  ask: (topic: string) => Promise<Answer>,
+  doing: string,
+  operation: Access['operation'],
+  cluster: CommandTarget,
+): Promise<Map<string, Answer>> {
+  const refusals = new Map<string, unknown>();
+  const answers = topics.map(async (topic) => {
+    try {
+      return [[topic, await ask(topic)] as const];
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      refusals.set(topic, error);
+      return [];
+    }
+  });
+  const answered = new Map((await Promise.all(answers)).flat());
+  const names = topics.filter((topic) => refusals.has(topic));
+  if (names.length === 0) return answered;
+  throw forbidden(doing, { operation, resource: 'topic', names }, cluster, refusals.get(names[0]!));
 }
 
 /** Null: it does not exist. @throws what kafkajs throws */
@@ -101,34 +113,37 @@ export async function inspect(
   described: ReadonlyMap<string, Shape | null>,
   deps: Asking,
 ): Promise<TopicReport[]> {
-  return Promise.all(
-    wanted.map(async (topic): Promise<TopicReport> => {
-      const exists = described.get(topic.spec.name) ?? null;
-      const settings = exists === null ? null : await settingsFound(topic.spec.name, deps);
-      const verdict =
-        exists === null ? { wrong: [], risky: [] } : judge(topic, settings ?? new Map(), exists);
-      return { ...topic, exists, settings, verdict };
-    }),
-  );
+  const reports = wanted.map(async (topic): Promise<TopicReport> => {
+    const exists = described.get(topic.spec.name) ?? null;
+    if (exists === null) return { ...topic, exists, settings: null, verdict: { wrong: [], risky: [] } };
+    const settings = await settingsFound(topic.spec.name, deps);
+    return { ...topic, exists, settings, verdict: judge(topic, settings ?? new Map(), exists) };
+  });
+  return Promise.all(reports);
 }
 
 /** Null when this user may not see them. */
-async function settingsFound(
-  name: string,
-  { admin, signal }: Asking,
-): Promise<ReadonlyMap<string, string> | null> {
-  const resource = { type: ConfigResourceTypes.TOPIC, name };
+async function settingsFound(name: string, { admin, signal }: Asking) {
   return eventually(signal, 'the settings of a topic could not be read', async () => {
     try {
-      const { resources } = await admin.describeConfigs({ resources: [resource], includeSynonyms: false });
-      const entries = resources.flatMap(({ configEntries }) => configEntries);
-      return new Map(entries.map(({ configName, configValue }) => [configName, configValue]));
+      return await configOf(admin, ConfigResourceTypes.TOPIC, name);
     } catch (error) {
       if (isForbidden(error)) return null;
       if (protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') throw new NotYet(`${name} is unknown`);
       throw kafkaFailure(error, `reading the settings of the topic ${name}`);
     }
   });
+}
+
+/** The settings of a topic or a broker. @throws what kafkajs throws */
+export async function configOf(
+  asked: Pick<Admin, 'describeConfigs'>,
+  type: ConfigResourceTypes,
+  name: string,
+): Promise<ReadonlyMap<string, string>> {
+  const { resources } = await asked.describeConfigs({ resources: [{ type, name }], includeSynonyms: false });
+  const entries = resources.flatMap(({ configEntries }) => configEntries);
+  return new Map(entries.map(({ configName, configValue }) => [configName, configValue]));
 }
 
 /** A broker answers from its own copy of the cluster's metadata, which lags. */
@@ -138,11 +153,7 @@ export const turnUpWithinMs = 15_000;
 export class NotYet extends Error {}
 
 /** Asks again while the answer is `NotYet`. @throws HighwaterError LOG_FAILED with the last `NotYet` */
-export async function eventually<Answer>(
-  signal: AbortSignal,
-  failure: string,
-  ask: () => Promise<Answer>,
-): Promise<Answer> {
+export async function eventually<Answer>(signal: AbortSignal, failure: string, ask: () => Promise<Answer>) {
   const isNotYet = (error: unknown) => error instanceof NotYet;
   signal.throwIfAborted();
   try {

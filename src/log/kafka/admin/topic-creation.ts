@@ -10,11 +10,7 @@ import { ease, effectOf, type RoledTopic, settingsFor } from './topic-rules';
  * @returns `leftOut` of `create`
  * @throws as `create` if it is refused; nothing is created
  */
-export async function assertCreatable(
-  whose: string,
-  missing: readonly RoledTopic[],
-  deps: TopicDeps,
-): Promise<string | null> {
+export async function assertCreatable(whose: string, missing: readonly RoledTopic[], deps: TopicDeps) {
   const { leftOut } = await withAdmin(deps, (asking) => create(whose, missing, asking, true));
   return leftOut;
 }

@@ -1,6 +1,7 @@
 import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import { type CommandTarget, commandLines, configCommand, deleteCommand } from '../connection/admin-commands';
+import { grouped } from '../connection/cluster';
 import { forbidden } from '../connection/kafka-failure';
 import type { TopicDeps, TopicReport } from './topic-admin';
 import type { SettingFinding } from './topic-rules';
@@ -18,11 +19,7 @@ export function fixCommand(cluster: CommandTarget, { topic, setting, wanted }: S
   return configCommand(cluster, [topic], setting, wanted);
 }
 
-export function mismatch(
-  whose: string,
-  wrong: readonly SettingFinding[],
-  cluster: CommandTarget,
-): HighwaterError {
+export function mismatch(whose: string, wrong: readonly SettingFinding[], cluster: CommandTarget) {
   const anew = new Set(wrong.filter(({ setting }) => setting === 'partitions').map(({ topic }) => topic));
   const commands = wrong
     .filter(({ topic, setting }) => setting === 'partitions' || !anew.has(topic))
@@ -69,12 +66,7 @@ export function riskText({ setting, found, wanted, consequence, topics }: Shared
 
 /** Risky settings, each once. */
 export function byFinding(reports: readonly TopicReport[]): SharedFinding[] {
-  const groups = new Map<string, SettingFinding & { topics: string[] }>();
-  for (const finding of reports.flatMap(({ verdict }) => verdict.risky)) {
-    const key = [finding.setting, finding.found, finding.consequence].join(' ');
-    const group = groups.get(key) ?? { ...finding, topics: [] };
-    group.topics.push(finding.topic);
-    groups.set(key, group);
-  }
-  return [...groups.values()];
+  const risky = reports.flatMap(({ verdict }) => verdict.risky);
+  const groups = grouped(risky, ({ setting, found, consequence }) => [setting, found, consequence].join(' '));
+  return [...groups.values()].map((own) => ({ ...own[0]!, topics: own.map(({ topic }) => topic) }));
 }

@@ -162,16 +162,10 @@ const risks = {
 };
 
 function policyFault(role: TopicRole, policy: ReadonlySet<string>): string | null {
-  switch (role) {
-    case 'changes':
-      return policy.has('compact') ? 'all but the last event of each key would be lost' : null;
-    case 'current':
-    case 'source-offset':
-      if (policy.has('delete')) return 'the state of the feed would be deleted with its age';
-      return policy.has('compact') ? null : 'the state of the feed would grow without end';
-    case 'shared':
-      return policy.has('compact') ? 'all but the last record of each key would be lost' : null;
-    case 'dead-letters':
-      return policy.has('compact') ? null : 'it is kept as a topic of events is';
-  }
+  const isCompacted = policy.has('compact');
+  if (role === 'dead-letters') return isCompacted ? null : 'it is kept as a topic of events is';
+  if (role === 'changes') return isCompacted ? 'all but the last event of each key would be lost' : null;
+  if (role === 'shared') return isCompacted ? 'all but the last record of each key would be lost' : null;
+  if (policy.has('delete')) return 'the state of the feed would be deleted with its age';
+  return isCompacted ? null : 'the state of the feed would grow without end';
 }

@@ -63,20 +63,17 @@ async function prepare(
   const reports = await withAdmin(deps, async (asking) => {
     const described = await describe(wanted, asking);
     const missing = wanted.filter(({ spec }) => described.get(spec.name) === null);
-    let fresh: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map();
-    if (missing.length > 0) {
-      const { settings, leftOut } = await create(whose, missing, asking);
-      fresh = settings;
-      if (leftOut !== null) onLeftOut(leftOut);
-      // Until all of their partitions have a leader.
-      await eventually(asking.signal, 'topics that were created did not turn up', async () => {
-        for (const [name, shape] of await describe(missing, asking)) {
-          if (shape === null) throw new NotYet(`${name} is unknown`);
-          described.set(name, shape);
-        }
-      });
-    }
-    return settled(fresh, asking, () => inspect(wanted, described, asking));
+    if (missing.length === 0) return settled(new Map(), asking, () => inspect(wanted, described, asking));
+    const { settings, leftOut } = await create(whose, missing, asking);
+    if (leftOut !== null) onLeftOut(leftOut);
+    // Until all of their partitions have a leader.
+    await eventually(asking.signal, 'topics that were created did not turn up', async () => {
+      for (const [name, shape] of await describe(missing, asking)) {
+        if (shape === null) throw new NotYet(`${name} is unknown`);
+        described.set(name, shape);
+      }
+    });
+    return settled(settings, asking, () => inspect(wanted, described, asking));
   });
   const wrong = reports.flatMap(({ verdict }) => verdict.wrong);
   if (wrong.length > 0) throw mismatch(whose, wrong, deps.cluster);
@@ -84,10 +81,7 @@ async function prepare(
 }
 
 /** The existing topics of a feed, or one shared topic. Changes nothing. @throws as `prepareTopics`, without LOG_TOPIC_MISMATCH */
-export async function inspectTopics(
-  topics: FeedTopics | SharedTopicSpec,
-  deps: TopicDeps,
-): Promise<TopicReport[]> {
+export async function inspectTopics(topics: FeedTopics | SharedTopicSpec, deps: TopicDeps) {
   const wanted: RoledTopic[] = 'feed' in topics ? roledTopics(topics) : [{ role: 'shared', spec: topics }];
   return withAdmin(deps, async (asking) => inspect(wanted, await describe(wanted, asking), asking));
 }
@@ -117,8 +111,7 @@ async function settled(
   for (;;) {
     const reports = await look();
     const pastMs = Date.now() - began;
-    const isOpen = (report: TopicReport): boolean => {
-      const { spec, settings, verdict } = report;
+    const isOpen = ({ spec, settings, verdict }: TopicReport): boolean => {
       const asked = fresh.get(spec.name);
       if (asked === undefined) return verdict.wrong.length > 0 && pastMs < lookAgainMs;
       const hasAll =

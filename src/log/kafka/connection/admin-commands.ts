@@ -18,7 +18,7 @@ export function aclCommand(target: CommandTarget, { operation, resource, names }
   const on = resource === 'cluster' ? '--cluster' : names.map((name) => `--${resource} ${name}`).join(' ');
   return [
     tool('kafka-acls.sh', target),
-    `--add --allow-principal ${quoted(`User:${user}`)} --operation ${operationNames[operation]} ${on}`,
+    `--add --allow-principal ${quoted(`User:${user}`)} --operation ${nameInTools(operation)} ${on}`,
   ].join(' ');
 }
 
@@ -43,11 +43,7 @@ export function deleteCommand(target: CommandTarget, topic: string): string {
 }
 
 /** Ends a transaction whose end the brokers have lost. @param offset of its first record in the partition */
-export function abortCommand(
-  target: CommandTarget,
-  { topic, partition }: TopicPartition,
-  offset: bigint,
-): string {
+export function abortCommand(target: CommandTarget, { topic, partition }: TopicPartition, offset: bigint) {
   return `${tool('kafka-transactions.sh', target)} abort --topic ${topic} --partition ${partition} --start-offset ${offset}`;
 }
 
@@ -62,14 +58,10 @@ function tool(name: string, { brokers, ssl, sasl }: CommandTarget): string {
   return `${name} --bootstrap-server ${brokers[0]}${login}`;
 }
 
-const operationNames: Readonly<Record<Access['operation'], string>> = {
-  CREATE: 'Create',
-  DESCRIBE: 'Describe',
-  DESCRIBE_CONFIGS: 'DescribeConfigs',
-  IDEMPOTENT_WRITE: 'IdempotentWrite',
-  READ: 'Read',
-  WRITE: 'Write',
-};
+/** `DESCRIBE_CONFIGS` is DescribeConfigs for kafka-acls.sh. */
+function nameInTools(operation: Access['operation']): string {
+  return operation.toLowerCase().replace(/(?:^|_)([a-z])/g, (_, first: string) => first.toUpperCase());
+}
 
 /** For a POSIX shell. Topics and transactional ids have no character that needs it; users may. */
 function quoted(text: string): string {

@@ -2,29 +2,29 @@ import type { ISocketFactory } from 'kafkajs';
 
 interface Address {
   readonly address: string;
-  /** Both by performance.now(). */
+  /** Both by performance.now(). -1: never. */
   begunAt: number;
   heardAt: number;
 }
 
 /**
- * Chooses the address at which a client begins. kafkajs begins every client at the first address of its list and goes on to the next only if the connection is refused. A broker that
- * hangs takes connections: while the first broker of the list hung, no producer, reader or member started, although the other brokers
- * led everything. So clients begin at the address that answered last. An address that has not answered since a client began there
- * comes last.
+ * Chooses the address at which a client begins: the one that answered last. An address that has not answered since a client began
+ * there comes last. kafkajs begins at the first address of its list and goes on only if the connection is refused. A broker that hangs
+ * takes connections: while the first of the list hung, no producer, reader or member started.
  */
 export function bootstrap(addresses: readonly string[], now = () => performance.now()) {
   const known = addresses.map((address): Address => {
-    return { address, begunAt: Number.NEGATIVE_INFINITY, heardAt: Number.NEGATIVE_INFINITY };
+    return { address, begunAt: -1, heardAt: Number.NEGATIVE_INFINITY };
   });
-  const isHeard = ({ begunAt, heardAt }: Address): boolean => Number.isFinite(heardAt) && heardAt >= begunAt;
+  const isHeard = ({ begunAt, heardAt }: Address): boolean => heardAt >= begunAt;
   return {
     /** Called by kafkajs whenever it begins: the only address to begin at. */
     async next(): Promise<string[]> {
-      const [best] = [...known].sort(
-        (a, b) =>
-          Number(isHeard(b)) - Number(isHeard(a)) || (isHeard(a) ? b.heardAt - a.heardAt : later(a, b)),
-      );
+      // The silent ones in the order in which they were begun at; before any beginning, as they are listed.
+      const byAnswer = (a: Address, b: Address): number =>
+        Number(isHeard(b)) - Number(isHeard(a)) ||
+        (isHeard(a) ? b.heardAt - a.heardAt : a.begunAt - b.begunAt);
+      const [best] = known.toSorted(byAnswer);
       best!.begunAt = now();
       return [forKafkajs(best!.address)];
     },
@@ -57,9 +57,4 @@ function forKafkajs(address: string): string {
 /** An address or a host, as kafkajs names it: `[__1]:9092` is `[::1]:9092`. */
 export function asWritten(address: string): string {
   return address.replace(/^\[.*\]/, (host) => host.replaceAll(COLON, ':'));
-}
-
-/** The address that was begun at longest ago comes first; before any beginning, the first of the list. */
-function later(a: Address, b: Address): number {
-  return a.begunAt === b.begunAt ? 0 : a.begunAt - b.begunAt;
 }

@@ -1,7 +1,8 @@
-import { Kafka, logLevel, type Mechanism, type RetryOptions, type SASLOptions } from 'kafkajs';
+import { Kafka, logLevel, type Mechanism, type SASLOptions } from 'kafkajs';
 import type { Logger } from '../../../logging/logger';
 import type { TlsTexts } from '../../../net/certificate-failures';
 import { bootstrap } from './bootstrap';
+import { clientRetry } from './cluster';
 import type { CodecName } from './compression';
 import { tolerateLeaderless } from './guards/cluster-questions';
 import { adaptBrokers, keepReasons } from './guards/each-broker';
@@ -31,18 +32,6 @@ export interface PasswordLogin {
   /** Read for each login, since its file may change. */
   readonly password: string;
 }
-
-/**
- * Given in full wherever kafkajs takes retries, since its defaults differ, also under NODE_ENV=test. Five tries end within about six
- * seconds; the caller knows better whether to go on.
- */
-export const clientRetry: RetryOptions = {
-  initialRetryTime: 100,
-  maxRetryTime: 2_000,
-  factor: 0.2,
-  multiplier: 2,
-  retries: 5,
-};
 
 /** When kafkajs gives up a broker that accepts a connection and does not answer, in ms. */
 const requestTimeout = 10_000;

@@ -1,13 +1,12 @@
 import type {
-  ConfigEntries,
+  Admin,
   GroupOverview,
   Kafka,
   PartitionMetadata,
   PartitionOffset,
-  ResourceConfigQuery,
+  RetryOptions,
   TopicPartition,
 } from 'kafkajs';
-import { clientRetry } from './client';
 import { disconnectForGood } from './guards/final-disconnect';
 
 /**
@@ -46,21 +45,22 @@ export interface Broker {
     definition: { readonly versions: readonly string[] },
   ): (of: object) => ApiCall<T>;
   readonly connectionPool: {
+    /** Two, connected or not. */
+    readonly pool: readonly BrokerConnection[];
     send<T>(call: ApiCall<T>): Promise<T>;
-    /** One of two. Connected, if it was not. */
+    /** Connected, if it was not. */
     getConnection(index: 0 | 1): Promise<BrokerConnection>;
   };
   disconnect(): Promise<void>;
   apiVersions(): Promise<unknown>;
+  /** Covers all topics if none are named. */
+  metadata(topics?: readonly string[]): Promise<unknown>;
+  createTopics(request: object): Promise<unknown>;
   listOffsets(request: {
     readonly isolationLevel: 0 | 1;
     readonly topics: readonly OfTopic<{ readonly partition: number; readonly timestamp: number }>[];
   }): Promise<{ readonly responses: readonly OfTopic<PartitionOffset>[] }>;
-  describeConfigs(request: { readonly resources: readonly ResourceConfigQuery[] }): Promise<{
-    readonly resources: readonly {
-      readonly configEntries: readonly Pick<ConfigEntries, 'configName' | 'configValue'>[];
-    }[];
-  }>;
+  readonly describeConfigs: Admin['describeConfigs'];
   /** Groups that this broker coordinates. `protocolType`: empty if no member has ever joined. */
   listGroups(): Promise<{ readonly groups: readonly GroupOverview[] }>;
   /** 0: of a group; 1: of transactions, `groupId` is then a transactional id. @throws the broker's refusal */
@@ -106,19 +106,27 @@ export interface BrokerConnection {
   send<T>(call: ApiCall<T>): Promise<T>;
   /** @throws KafkaJSConnectionError */
   failIfNotConnected(): void;
-  readonly requestQueue: {
-    push(request: {
-      readonly entry: ApiVersion & {
-        readonly correlationId: number;
-        resolve(answer: { readonly payload: Buffer }): void;
-        reject(error: Error): void;
-      };
-      readonly expectResponse: boolean;
-      readonly requestTimeout: number | null;
-      sendRequest(): void;
-    }): void;
-    maybeThrottle(ms: number | undefined): void;
-  };
+  readonly requestQueue: RequestQueue;
+}
+
+/** Through which a connection sends. */
+export interface RequestQueue {
+  /** Requests that a quota of the brokers holds back, or that wait because enough others are on their way. */
+  readonly pending: readonly unknown[];
+  push(request: {
+    readonly entry: ApiVersion & {
+      readonly correlationId: number;
+      resolve(answer: { readonly payload: Buffer }): void;
+      reject(error: Error): void;
+    };
+    readonly expectResponse: boolean;
+    readonly requestTimeout: number | null;
+    sendRequest(): void;
+  }): void;
+  /** Sets a timer that sends as much of `pending` as possible, and then calls this again. */
+  scheduleCheckPendingRequests(): void;
+  /** Called for each answer, with the time for which the broker reads nothing more from this client, in ms. */
+  maybeThrottle(ms: number | null | undefined): void;
 }
 
 export interface ProduceAnswer {
@@ -142,16 +150,25 @@ export interface ProducerIdentity {
   readonly producerEpoch: number;
 }
 
+/**
+ * Given in full wherever kafkajs takes retries, since its defaults differ, also under NODE_ENV=test. Five tries end within about six
+ * seconds; the caller knows better whether to go on.
+ */
+export const clientRetry: RetryOptions = {
+  initialRetryTime: 100,
+  maxRetryTime: 2_000,
+  factor: 0.2,
+  multiplier: 2,
+  retries: 5,
+};
+
 /** As requests and answers name partitions: each topic once. */
 export interface OfTopic<Partition> {
   readonly topic: string;
   readonly partitions: readonly Partition[];
 }
 
-export function byTopic<P extends TopicPartition, T>(
-  places: readonly P[],
-  shape: (place: P) => T,
-): OfTopic<T>[] {
+export function byTopic<P extends TopicPartition, T>(places: readonly P[], shape: (place: P) => T) {
   const topics = grouped(places, ({ topic }) => topic);
   return [...topics].map(([topic, own]) => ({ topic, partitions: own.map(shape) }));
 }
@@ -163,6 +180,11 @@ export function grouped<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<
     groups.set(key, [...(groups.get(key) ?? []), item]);
   }
   return groups;
+}
+
+/** `ipos/0` */
+export function partitionName({ topic, partition }: TopicPartition): string {
+  return `${topic}/${partition}`;
 }
 
 /** The node id of the broker that leads a partition by the cluster's latest metadata. Undefined for an unknown partition. */
@@ -199,15 +221,17 @@ export function readingCluster(kafka: Kafka): Cluster {
   return cluster;
 }
 
-/** Asks by connections that end with the answer. Nobody waits until they are closed: on a dead broker that takes its time. */
-export async function withCluster<Answer>(
-  kafka: Kafka,
-  ask: (cluster: Cluster) => Promise<Answer>,
-): Promise<Answer> {
+/** Lets go of connections that are of no more use. Nobody waits until they are closed: on a dead broker that takes its time. */
+export function drop(connections: { disconnect(): Promise<void> }): void {
+  connections.disconnect().catch(() => undefined);
+}
+
+/** Asks by connections that end with the answer. */
+export async function withCluster<Answer>(kafka: Kafka, ask: (cluster: Cluster) => Promise<Answer>) {
   const cluster = readingCluster(kafka);
   try {
     return await ask(cluster);
   } finally {
-    cluster.disconnect().catch(() => undefined);
+    drop(cluster);
   }
 }

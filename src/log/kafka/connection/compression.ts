@@ -7,7 +7,7 @@ import { HighwaterError } from '../../../errors';
 import { unfoldedSize } from './unfolded-size';
 
 /** As HIGHWATER_COMPRESSION names it. */
-export type CodecName = 'gzip' | 'none' | 'lz4' | 'zstd';
+export type CodecName = keyof typeof types;
 
 /** Kafka's number of a codec. @throws HighwaterError CONFIG_INVALID when this machine lacks it */
 export function compressionType(codec: CodecName): CompressionTypes {

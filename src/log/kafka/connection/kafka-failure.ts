@@ -11,7 +11,7 @@ import {
 import { type ErrorCode, HighwaterError } from '../../../errors';
 import { type Access, aclCommand, type CommandTarget, configCommand } from './admin-commands';
 import { asWritten } from './bootstrap';
-import { type TlsFailure, tlsFailure } from './tls-failure';
+import { tlsFailure } from './tls-failure';
 
 /** The question to the brokers. An error names it if they refuse it. */
 export interface Asked {
@@ -43,10 +43,14 @@ export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unkn
     new HighwaterError(code, `${doing}: ${what}`, { cause: error, ...(remedy !== undefined && { remedy }) });
   if (chain.some((one) => one instanceof KafkaJSSASLAuthenticationError))
     return failed('KAFKA_UNAUTHENTICATED', says);
-  const refused = tlsRefusal(chain);
-  if (refused !== null) {
-    const { failure, broker, says: reason } = refused;
-    return failed(failure.code, `${broker}: ${reason}`, failure.remedy);
+  for (const { code, broker, message } of chain as readonly (Error & {
+    code?: unknown;
+    broker?: unknown;
+  })[]) {
+    const tls = typeof code === 'string' && typeof broker === 'string' ? tlsFailure(code) : null;
+    if (tls === null) continue;
+    const reason = message.replace(/^Connection error: /, '');
+    return failed(tls.code, `${asWritten(String(broker))}: ${reason}`, tls.remedy);
   }
   const type = protocolType(error);
   if (type !== null && Object.hasOwn(loginRefusals, type)) {
@@ -123,17 +127,6 @@ export function noteTimes<T>(
   const oldestMs = Math.min(...sends.map(({ records }) => records.firstTimestamp));
   refusedTimes.set(error, { topics: [...new Set(sends.map(({ topic }) => topic))], oldestMs });
   return error;
-}
-
-/** The TLS failure that broke a connection; null if it was something else. */
-function tlsRefusal(chain: readonly Error[]): { failure: TlsFailure; broker: string; says: string } | null {
-  for (const one of chain) {
-    const { code, broker } = one as { code?: unknown; broker?: unknown };
-    const failure = typeof code === 'string' ? tlsFailure(code) : null;
-    if (failure === null || typeof broker !== 'string') continue;
-    return { failure, broker: asWritten(broker), says: one.message.replace(/^Connection error: /, '') };
-  }
-  return null;
 }
 
 /** Refusals that come before a password is checked. */
@@ -220,25 +213,20 @@ const resourceNames = { topic: 'topic', 'transactional-id': 'transactional id', 
 
 /** Null if the answer is about something that was not asked for by name. */
 function refusedAccess(type: string, { operation, topics, transactionalId, groupId }: Asked): Access | null {
-  switch (type) {
-    case 'GROUP_AUTHORIZATION_FAILED':
-      return groupId === undefined ? null : { operation, resource: 'group', names: [groupId] };
-    case 'TOPIC_AUTHORIZATION_FAILED':
-      return topics.length === 0 ? null : { operation, resource: 'topic', names: topics };
-    case 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED':
-      // Beginning and ending a transaction both need WRITE on its id, even if it has no records.
-      if (transactionalId === undefined) return null;
-      return { operation: 'WRITE', resource: 'transactional-id', names: [transactionalId] };
-    case 'CLUSTER_AUTHORIZATION_FAILED':
-      // Brokers refuse the whole producer of a user who may not write to any topic.
-      return {
-        operation: operation === 'WRITE' ? 'IDEMPOTENT_WRITE' : operation,
-        resource: 'cluster',
-        names: [],
-      };
-    default:
-      return null;
-  }
+  if (type === 'GROUP_AUTHORIZATION_FAILED' && groupId !== undefined)
+    return { operation, resource: 'group', names: [groupId] };
+  if (type === 'TOPIC_AUTHORIZATION_FAILED' && topics.length > 0)
+    return { operation, resource: 'topic', names: topics };
+  // Beginning and ending a transaction both need WRITE on its id, even if it has no records.
+  if (type === 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED' && transactionalId !== undefined)
+    return { operation: 'WRITE', resource: 'transactional-id', names: [transactionalId] };
+  if (type !== 'CLUSTER_AUTHORIZATION_FAILED') return null;
+  // Brokers refuse the whole producer of a user who may not write to any topic.
+  return {
+    operation: operation === 'WRITE' ? 'IDEMPOTENT_WRITE' : operation,
+    resource: 'cluster',
+    names: [],
+  };
 }
 
 /** Kafka's name of a protocol error anywhere in the chain of causes: `INVALID_PRODUCER_EPOCH`. */

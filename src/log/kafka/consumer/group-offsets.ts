@@ -2,7 +2,9 @@ import type { TopicPartition } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
 import { unlessLate } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
+import type { GroupPlace } from '../../consumer-log';
 import type { CommandTarget } from '../connection/admin-commands';
+import { byTopic, partitionName } from '../connection/cluster';
 import { isProtocolError, kafkaFailure, passesByItself } from '../connection/kafka-failure';
 import type { Coordinator } from '../group/coordinator';
 import type { GroupMember } from '../group/member';
@@ -38,30 +40,22 @@ export class GroupOffsets {
   ) {}
 
   /**
-   * @returns by `topic partition`, without partitions for which the group never committed
+   * @returns by `topic/partition`, without partitions for which the group never committed
    * @throws HighwaterError KAFKA_*, LOG_*; the signal's reason
    */
-  async fetch(
-    partitions: TopicPartitions,
-    signal: AbortSignal,
-  ): Promise<ReadonlyMap<string, CommittedOffset>> {
+  async fetch(partitions: TopicPartitions, signal: AbortSignal) {
     const { groupId } = this;
     const topics = Object.entries(partitions).map(([topic, numbers]) => ({
       topic,
       partitions: numbers.map((partition) => ({ partition })),
     }));
-    const { responses } = await this.ask(
-      (coordinator) => coordinator.offsetFetch({ groupId, topics }),
-      {
-        doing: `asking where the group ${groupId} stands`,
-        topics: Object.keys(partitions),
-        forMs: Number.POSITIVE_INFINITY,
-      },
-      signal,
-    );
+    const doing = `asking where the group ${groupId} stands`;
+    const fetch = (coordinator: Coordinator) => coordinator.offsetFetch({ groupId, topics });
+    const { responses } = await this.ask(doing, topics, fetch, Number.POSITIVE_INFINITY, signal);
     const found = responses.flatMap(({ topic, partitions: own }) =>
       own.map(({ partition, offset, metadata }) => {
-        return [`${topic} ${partition}`, { next: Number(offset), ...readMetadata(metadata) }] as const;
+        const committed = { next: Number(offset), ...readMetadata(metadata) };
+        return [partitionName({ topic, partition }), committed] as const;
       }),
     );
     return new Map(found.filter(([, { next }]) => next >= 0));
@@ -74,18 +68,17 @@ export class GroupOffsets {
     signal: AbortSignal,
   ): Promise<void> {
     const { groupId } = this;
-    const { topic } = offset;
-    const topics = [{ topic, partitions: [offsetToCommit(offset)] }];
-    await this.ask(
-      (coordinator) => coordinator.offsetCommit({ groupId, groupGenerationId: generation, memberId, topics }),
-      { doing: `committing for the group ${groupId}`, topics: [topic], forMs: this.limits.patienceMs },
-      signal,
-    );
+    const topics = byTopic([offset], offsetToCommit);
+    const request = { groupId, groupGenerationId: generation, memberId, topics };
+    const commit = (coordinator: Coordinator) => coordinator.offsetCommit(request);
+    await this.ask(`committing for the group ${groupId}`, topics, commit, this.limits.patienceMs, signal);
   }
 
   private ask<T>(
+    doing: string,
+    of: readonly { readonly topic: string }[],
     work: (coordinator: Coordinator) => Promise<T>,
-    { doing, topics, forMs }: { doing: string; topics: readonly string[]; forMs: number },
+    forMs: number,
     signal: AbortSignal,
   ): Promise<T> {
     const { groupId, member } = this;
@@ -101,6 +94,7 @@ export class GroupOffsets {
         if (hasOtherMembers(error)) throw groupLost(groupId, error);
         // A sign of life finds out that another broker keeps the group by now.
         member.ask();
+        const topics = of.map(({ topic }) => topic);
         throw kafkaFailure(error, doing, { operation: 'READ', topics, groupId, cluster: this.limits.target });
       }
     };
@@ -118,12 +112,8 @@ export function groupLost(groupId: string, cause?: unknown): HighwaterError {
   return new HighwaterError('GROUP_LOST', `the group ${groupId} went on without this member`, { cause });
 }
 
-export function offsetToCommit({
-  topicId,
-  partition,
-  next,
-  note = '',
-}: Omit<CommittedOffset, 'note'> & { partition: number; note?: string | undefined }) {
+export function offsetToCommit(place: GroupPlace & Pick<CommittedOffset, 'topicId'>) {
+  const { topicId, partition, next, note = '' } = place;
   const id = topicId === null ? '' : `topic-id=${topicId}`;
   const metadata = `${id} ${note.slice(0, LONGEST_NOTE)}`.trim() || null;
   return { partition, offset: String(next), metadata };

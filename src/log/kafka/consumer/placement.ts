@@ -3,13 +3,13 @@ import { pause, sharedController } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
 import { Outage } from '../../../logging/outage';
 import type { AssignedPartition, GroupOptions, PartitionRange } from '../../consumer-log';
-import { type Cluster, readingCluster } from '../connection/cluster';
+import { type Cluster, drop, partitionName, readingCluster } from '../connection/cluster';
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
 import { persistently } from '../connection/persistently';
 import type { MemberPlace, TopicPartitions } from '../group/member-data';
 import { topicIds } from '../protocol/newer-requests';
 import { isLeaderless, leaderlessSince } from '../reader/leaderless';
-import { isSamePartition, offsetRanges, offsetsSince, topicsOf } from '../reader/offsets';
+import { offsetRanges, offsetsSince, placeIn, topicsOf } from '../reader/offsets';
 import { type ReadingDeps, readingTopics } from '../reader/reading';
 import { type CommittedOffset, type GroupOffsets, groupLost } from './group-offsets';
 import { type SharedFetchDeps, sharedFetch } from './shared-fetch';
@@ -21,7 +21,7 @@ export interface PlacementDeps extends ReadingDeps, Pick<SharedFetchDeps, 'notes
   readonly groupId: string;
   readonly offsets: GroupOffsets;
   readonly work: GroupOptions['work'];
-  /** `topic partition` → its work, also of earlier placements. A partition is worked on once at a time. */
+  /** `topic/partition` → its work, also of earlier placements. A partition is worked on once at a time. */
   readonly working: Map<string, Promise<void>>;
   /** When the member joined, in ms since 1970. */
   readonly joinedAt: number;
@@ -67,11 +67,11 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
       let waiting = all;
       for (let known = ranges; ; known = await laterRanges(cluster)) {
         for (const one of waiting) {
-          const range = known.get(nameOf(one));
+          const range = known.get(partitionName(one));
           if (range === undefined) notes.note(cluster, one);
-          else works.push(workOn(one, range, committed.get(nameOf(one)), ids, fetching));
+          else works.push(workOn(one, range, committed.get(partitionName(one)), ids, fetching));
         }
-        waiting = waiting.filter((one) => !known.has(nameOf(one)));
+        waiting = waiting.filter((one) => !known.has(partitionName(one)));
         if (waiting.length === 0) break;
       }
     } catch (error) {
@@ -83,7 +83,7 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
   async function open() {
     connection.close();
     const cluster = acceptLeaderless(readingCluster(kafka));
-    connection.close = () => void cluster.disconnect().catch(() => undefined);
+    connection.close = () => drop(cluster);
     await cluster.connect();
     await cluster.addMultipleTargetTopics(topics);
     // Once, and before the offsets: the earlier id of a topic that is recreated from then on is refused when it is read.
@@ -92,7 +92,7 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
   }
 
   /** The ranges a while later. The other partitions are read meanwhile, by the same connections. */
-  async function laterRanges(cluster: Cluster): Promise<ReadonlyMap<string, PartitionRange>> {
+  async function laterRanges(cluster: Cluster) {
     await pause(LEADER_LOOK_MS, signal);
     return persistently(
       async () => {
@@ -110,7 +110,7 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
     ids: ReadonlyMap<string, string>,
     fetching: ReturnType<typeof sharedFetch>,
   ): Promise<void> {
-    const name = nameOf({ topic, partition });
+    const name = partitionName({ topic, partition });
     const topicId = ids.get(topic) ?? null;
     // An offset in an earlier topic of the name says nothing about this topic.
     const isRecreated = topicId !== null && topicId !== (committed?.topicId ?? topicId);
@@ -178,33 +178,24 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
   };
 }
 
-/** By `topic partition`, without partitions that have no leader. */
-async function rangesOf(
-  cluster: Cluster,
-  partitions: readonly TopicPartition[],
-  joinedAt: number,
-): Promise<ReadonlyMap<string, PartitionRange>> {
+/** By `topic/partition`, without partitions that have no leader. */
+async function rangesOf(cluster: Cluster, partitions: readonly TopicPartition[], joinedAt: number) {
   const topics = topicsOf(partitions);
   const [ranges, since] = await Promise.all([
     offsetRanges(cluster, topics, 'end'),
     offsetsSince(cluster, topics, leaderlessSince(joinedAt)),
   ]);
-  const isKnown = (one: TopicPartition) => ranges.some((range) => isSamePartition(range, one));
-  const missing = partitions.filter((one) => !isLeaderless(cluster, one) && !isKnown(one));
+  const missing = partitions.filter((one) => !isLeaderless(cluster, one) && !placeIn(ranges, one));
   if (missing.length > 0) {
     // The leader of the group heard of it from a broker that knew it earlier. If it were left out, no member would have it.
-    const what = `no partition ${missing.map(nameOf).join(', ')} is known to the broker asked`;
+    const what = `no partition ${missing.map(partitionName).join(', ')} is known to the broker asked`;
     throw new HighwaterError('LOG_FAILED', what);
   }
   return new Map(
     ranges.map((range) => {
       const [first, end] = [Number(range.first), Number(range.end)];
-      const sinceJoined = Number(since.find((one) => isSamePartition(one, range))?.next ?? end);
-      return [nameOf(range), { first, end, sinceJoined }];
+      const sinceJoined = Number(placeIn(since, range)?.next ?? end);
+      return [partitionName(range), { first, end, sinceJoined }];
     }),
   );
-}
-
-function nameOf({ topic, partition }: TopicPartition): string {
-  return `${topic} ${partition}`;
 }

@@ -35,7 +35,10 @@ interface Reader {
   behindLast: number;
   readonly goesOn: (first: number) => boolean;
   reached: bigint;
-  state: ReaderState;
+  /** `asked`: a request for it is under way. `resting`: its topic was not there, so it is not asked for until a pause is over. */
+  state: 'ready' | 'asked' | 'resting' | 'failed';
+  /** Why it failed. */
+  error: unknown;
   /** How the partition is asked for. `alone`: brokers that refuse several partitions at once do not say which one they refuse. */
   asking: 'together' | 'alone';
   /** In how many answers in a row its topic was not there. */
@@ -43,17 +46,10 @@ interface Reader {
   wake(): void;
 }
 
-type ReaderState =
-  | { readonly kind: 'ready' }
-  /** A request for it is under way. */
-  | { readonly kind: 'asked' }
-  /** Its topic was not there: not asked for until a pause is over. */
-  | { readonly kind: 'resting' }
-  | { readonly kind: 'failed'; readonly error: unknown };
-
 /**
- * Reads partitions side by side. Sends one request at a time to each broker, for all partitions without fetched records that wait. A broker answers the requests of a
- * connection one after the other, so with a request for each partition, partitions without news would hold up the others.
+ * Reads partitions side by side. Sends one request at a time to each broker, for all partitions without fetched records that wait. A
+ * broker answers the requests of a connection one after the other: if each partition had its own, those without news would hold up the
+ * others.
  * @param cluster that knows the topics
  */
 export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps) {
@@ -83,7 +79,7 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps) {
     const isBusy = own.length < readers.size;
     asked.add(leader);
     for (const reader of own) {
-      reader.state = { kind: 'asked' };
+      reader.state = 'asked';
       notes.note(cluster, reader.position);
     }
     try {
@@ -97,7 +93,7 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps) {
         await settle(error, own, leader).catch((failure: unknown) => again(failure, leader));
     } finally {
       asked.delete(leader);
-      for (const reader of own) if (reader.state.kind === 'asked') reader.state = { kind: 'ready' };
+      for (const reader of own) if (reader.state === 'asked') reader.state = 'ready';
       askAll();
     }
   }
@@ -142,14 +138,15 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps) {
       reader.behindLast = Number(stray.first);
       return;
     }
-    reader.state = { kind: 'failed', error: stray === undefined ? failure : positionLost(stray) };
+    reader.error = stray === undefined ? failure : positionLost(stray);
+    reader.state = 'failed';
     reader.wake();
   }
 
   /** The topic was deleted, or the broker has not heard of it yet. */
   async function rest(reader: Reader): Promise<void> {
     const { topic } = reader.position;
-    reader.state = { kind: 'resting' };
+    reader.state = 'resting';
     logger.debug('a topic that is read is not there', { topic, missed: reader.missed });
     await pause(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** reader.missed++), signal);
     if (signal.aborted) return;
@@ -161,7 +158,7 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps) {
       deps.recreated(topic);
     }
     await cluster.refreshMetadata().catch(() => undefined);
-    reader.state = { kind: 'ready' };
+    reader.state = 'ready';
     askAll();
   }
 
@@ -179,7 +176,7 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps) {
   }
 
   function isHungry({ waiting, state }: Reader): boolean {
-    return waiting.length === 0 && state.kind === 'ready';
+    return waiting.length === 0 && state === 'ready';
   }
 
   /** @returns empty while the topic is not known */
@@ -206,7 +203,8 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps) {
         behindLast: from,
         goesOn,
         reached: next,
-        state: { kind: 'ready' },
+        state: 'ready',
+        error: null,
         asking: 'together',
         missed: 0,
         wake: () => undefined,
@@ -219,8 +217,8 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps) {
           if (batch !== undefined) {
             askAll();
             yield batch;
-          } else if (reader.state.kind === 'failed') {
-            throw reader.state.error;
+          } else if (reader.state === 'failed') {
+            throw reader.error;
           } else {
             await new Promise<void>((resolve) => {
               reader.wake = resolve;

@@ -1,6 +1,11 @@
 import { z } from 'zod';
-import { grouped } from '../connection/cluster';
-import { decodeMetadata, type JoinedMember, memberData, type TopicPartitions } from '../group/member-data';
+import {
+  decodeMetadata,
+  type JoinedMember,
+  memberData,
+  partitionNumbers,
+  type TopicPartitions,
+} from '../group/member-data';
 import { assign, byText, type Item, idOf } from '../group/sticky-assignor';
 
 /** Members that speak no protocol in common cannot be in one group. */
@@ -34,10 +39,7 @@ export function decodeSubscriber(member: JoinedMember): Subscriber {
  * @param partitions number for each existing topic
  * @returns assignments of all members, by member id
  */
-export function assignPartitions(
-  members: readonly Subscriber[],
-  partitions: TopicPartitions,
-): ReadonlyMap<string, TopicPartitions> {
+export function assignPartitions(members: readonly Subscriber[], partitions: TopicPartitions) {
   const latestFirst = [...members].sort(
     (a, b) => b.claims.generation - a.claims.generation || byText(a.memberId, b.memberId),
   );
@@ -50,11 +52,5 @@ export function assignPartitions(
     });
   });
   const given = assign(members.map(idOf), items);
-  return new Map([...given].map(([memberId, own]) => [memberId, byTopic(own)]));
-}
-
-function byTopic(items: readonly Item[]): TopicPartitions {
-  const topics = grouped(items, ({ topic }) => topic);
-  const numbersOf = (own: readonly Item[]) => own.map(({ partition }) => partition).sort((a, b) => a - b);
-  return Object.fromEntries([...topics].map(([topic, own]) => [topic, numbersOf(own)]));
+  return new Map([...given].map(([memberId, own]) => [memberId, partitionNumbers(own)]));
 }

@@ -1,7 +1,8 @@
 import type { Kafka } from 'kafkajs';
-import { type Cluster, readingCluster } from '../connection/cluster';
+import { type Cluster, drop, readingCluster } from '../connection/cluster';
 import { isForbidden } from '../connection/kafka-failure';
-import type { TopicPartitions } from '../group/member-data';
+import { partitionNumbers, type TopicPartitions } from '../group/member-data';
+import { partitionsOf } from '../reader/leaderless';
 import { knowTopic } from '../reader/reading';
 
 /** The partitions of topics, asked again and again over one connection. */
@@ -45,30 +46,27 @@ export class TopicWatch {
   }
 
   close(): void {
-    this.cluster?.disconnect().catch(() => undefined);
+    if (this.cluster !== null) drop(this.cluster);
     this.cluster = null;
   }
 
-  private look(topics: readonly string[]): Promise<TopicPartitions> {
-    return this.ask(topics).catch((error: unknown) => {
+  private async look(topics: readonly string[]): Promise<TopicPartitions> {
+    try {
+      if (this.cluster === null) {
+        this.cluster = readingCluster(this.kafka);
+        await this.cluster.connect();
+      }
+      return await this.ask(this.cluster, topics);
+    } catch (error) {
       this.close();
       throw error;
-    });
+    }
   }
 
-  private async ask(topics: readonly string[]): Promise<TopicPartitions> {
-    if (this.cluster === null) {
-      this.cluster = readingCluster(this.kafka);
-      await this.cluster.connect();
-    }
-    const { cluster } = this;
+  private async ask(cluster: Cluster, topics: readonly string[]): Promise<TopicPartitions> {
     // Asks about all topics that exist: a topic that is named and missing would fail the question for the others.
     await cluster.refreshMetadata();
-    const found: Record<string, number[]> = {};
-    for (const topic of topics) {
-      const known = cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId);
-      if (known.length > 0) found[topic] = known.sort((a, b) => a - b);
-    }
+    const found = partitionNumbers(partitionsOf(cluster, topics));
     const missing = topics.filter((topic) => found[topic] === undefined && !this.askedByName.has(topic));
     for (const topic of missing) {
       await knowTopic(cluster, topic).catch((error: unknown) => {

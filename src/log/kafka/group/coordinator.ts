@@ -1,5 +1,5 @@
 import type { GroupDescriptions, Kafka, PartitionOffset } from 'kafkajs';
-import { type Broker, type Cluster, type OfTopic, readingCluster } from '../connection/cluster';
+import { type Broker, type Cluster, drop, type OfTopic, readingCluster } from '../connection/cluster';
 import { noteBrokers, protocolType } from '../connection/kafka-failure';
 
 /**
@@ -94,9 +94,8 @@ export class CoordinatorLink {
     });
   }
 
-  /** Does not wait until the connections are closed: a dead broker takes its time. */
   drop(): void {
-    this.cluster?.disconnect().catch(() => undefined);
+    if (this.cluster !== null) drop(this.cluster);
     this.cluster = null;
     this.connected = null;
     this.coordinator = null;

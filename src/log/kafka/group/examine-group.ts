@@ -110,12 +110,8 @@ const AGAIN_MS = 100;
  * The members of a group, once it has settled. Asks without joining. If the coordinator is away or moves, asks its successor.
  * @throws HighwaterError KAFKA_*, LOG_FAILED, also when the group does not settle; the signal's reason
  */
-async function membersOf({
-  kafka,
-  target,
-  groupId,
-  signal,
-}: AskedGroup): Promise<readonly MemberDescription[]> {
+async function membersOf(asking: AskedGroup): Promise<readonly MemberDescription[]> {
+  const { kafka, target, groupId, signal } = asking;
   const late = AbortSignal.timeout(SETTLE_MS);
   const link = new CoordinatorLink(kafka, groupId);
   let last: unknown = unsettled(groupId, 'its coordinator does not answer');

@@ -1,7 +1,8 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { AssignerProtocol, type Assignment } from 'kafkajs';
+import { AssignerProtocol, type Assignment, type TopicPartition } from 'kafkajs';
 import { z } from 'zod';
+import { byTopic } from '../connection/cluster';
 import type { Joined } from './coordinator';
 
 /**
@@ -17,6 +18,14 @@ export type JoinedMember = Joined['members'][number];
 
 /** Topic → numbers of partitions. */
 export type TopicPartitions = Readonly<Record<string, readonly number[]>>;
+
+/** The numbers are sorted. */
+export function partitionNumbers(partitions: readonly TopicPartition[]): TopicPartitions {
+  const numbered = byTopic(partitions, ({ partition }) => partition);
+  return Object.fromEntries(
+    numbered.map(({ topic, partitions: own }) => [topic, own.toSorted((a, b) => a - b)]),
+  );
+}
 
 /**
  * The machine and process of an instance. Another process on the same machine can check whether it still runs. A publisher that is
@@ -43,10 +52,7 @@ export function encodeMetadata(topics: readonly string[], data: object): Buffer 
 }
 
 /** @throws Error if the member is of another program */
-export function decodeMetadata<Data>(
-  { memberId, memberMetadata }: JoinedMember,
-  schema: z.ZodType<Data>,
-): { readonly topics: readonly string[]; readonly data: Data } {
+export function decodeMetadata<Data>({ memberId, memberMetadata }: JoinedMember, schema: z.ZodType<Data>) {
   // kafkajs reads as many topics as the bytes claim to hold, and hangs if they hold none.
   const claimed = memberMetadata.length < 6 ? 0 : memberMetadata.readInt32BE(2);
   if (claimed < 0 || claimed > memberMetadata.length)
@@ -75,11 +81,9 @@ export function encodeAssignment(partitions: TopicPartitions, data?: object): Bu
 }
 
 /** @returns null if the leader gave nothing. @throws Error if the assignment is of another program */
-export function decodeAssignment(
-  bytes: Buffer,
-): { readonly partitions: TopicPartitions; readonly userData: Buffer } | null {
+export function decodeAssignment(bytes: Buffer) {
   const decoded = MemberAssignment.decode(bytes);
-  return decoded && { partitions: decoded.assignment, userData: decoded.userData };
+  return decoded && { partitions: decoded.assignment as TopicPartitions, userData: decoded.userData };
 }
 
 function json(value: unknown): Buffer {

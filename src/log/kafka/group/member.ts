@@ -40,15 +40,7 @@ export interface MemberDeps {
   failed(error: unknown): boolean;
 }
 
-export interface GroupMember {
-  /** Asks now whether the membership still holds. @returns the mark for which `confirmed` returns the answer */
-  ask(): number;
-  /** Joins again with new data. */
-  rejoin(): void;
-  /** The broker that keeps the group; null while it is looked for. */
-  coordinator(): Coordinator | null;
-  leave(): Promise<void>;
-}
+export type GroupMember = ReturnType<typeof joinGroup>;
 
 const LEAVE_MS = 3_000;
 const CONNECT_MS = 10_000;
@@ -81,7 +73,7 @@ interface MemberState {
  * work in hand, a member whose connection broke first asks whether its membership still holds, because every join makes all members
  * put their work down.
  */
-export function joinGroup(deps: MemberDeps): GroupMember {
+export function joinGroup(deps: MemberDeps) {
   const { kafka, groupId, sessionTimeoutMs, logger, work } = deps;
   /** Three may be lost. */
   const heartbeatMs = Math.min(1_000, sessionTimeoutMs / 8);
@@ -251,16 +243,19 @@ export function joinGroup(deps: MemberDeps): GroupMember {
   }
 
   return {
-    ask() {
+    /** Asks now whether the membership still holds. @returns the mark for which `confirmed` returns the answer */
+    ask(): number {
       next.abort();
       return ++asked;
     },
-    rejoin() {
+    /** Joins again with new data. */
+    rejoin(): void {
       if (state.intent === 'stay') state.intent = 'rejoin';
       next.abort();
     },
-    coordinator: () => link.coordinator,
-    async leave() {
+    /** The broker that keeps the group; null while it is looked for. */
+    coordinator: (): Coordinator | null => link.coordinator,
+    async leave(): Promise<void> {
       state.intent = 'leave';
       // Signs of life go on meanwhile.
       if (work !== undefined) {

@@ -2,15 +2,10 @@ import { type ErrorCode, HighwaterError } from '../../../errors';
 import type { CommandTarget } from '../connection/admin-commands';
 import { kafkaFailure, protocolType } from '../connection/kafka-failure';
 
-/** Remedies for refusals. */
-export interface Remedies {
-  readonly sessionTimeout: string;
-  /** About members of another program. */
-  readonly foreign: string;
-  readonly crowded: string;
-}
+/** Remedies for refusals. `foreign`: members of another program are in the group. */
+export type Remedies = ReturnType<typeof ofOwners>;
 
-const ofOwners = (groupId: string): Remedies => ({
+const ofOwners = (groupId: string) => ({
   sessionTimeout:
     'Set KAFKA_SESSION_TIMEOUT to a value between group.min.session.timeout.ms and group.max.session.timeout.ms of the brokers.',
   foreign: endForeign(groupId),

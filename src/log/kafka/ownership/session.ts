@@ -5,14 +5,10 @@ import type { BatchPosition, FeedSession, TopicEnd, TransactionBatch } from '../
 import { assertOwn, recordsOf } from '../../gathered';
 import type { Grant } from '../../membership';
 import { assertReaches } from '../../topics';
+import { drop } from '../connection/cluster';
 import { isForbidden, isRefusedProducer, kafkaFailure, passesByItself } from '../connection/kafka-failure';
 import { PartitionedRecords, type PartitionSends } from '../producer/partitioned-records';
-import {
-  drop,
-  HeldBackError,
-  heldBackTransactionTimeout,
-  type TransactionalProducer,
-} from '../producer/producer';
+import { HeldBackError, heldBackTransactionTimeout, type TransactionalProducer } from '../producer/producer';
 import { type WrittenOffsets, writeTransaction } from '../producer/transaction';
 import { topicIds } from '../protocol/newer-requests';
 import { readThrough } from '../reader/restore';

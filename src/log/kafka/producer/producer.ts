@@ -1,8 +1,22 @@
-import { type CompressionTypes, KafkaJSGroupCoordinatorNotFound, type TopicPartition } from 'kafkajs';
+import {
+  type CompressionTypes,
+  KafkaJSError,
+  KafkaJSGroupCoordinatorNotFound,
+  type TopicPartition,
+} from 'kafkajs';
 import { retrying } from '../../../async/retrying';
 import { joinSignals, pause } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
-import { type Broker, byTopic, type Cluster, type ProducerIdentity } from '../connection/cluster';
+import {
+  type Broker,
+  byTopic,
+  type Cluster,
+  drop,
+  grouped,
+  knownLeader,
+  type ProducerIdentity,
+  partitionName,
+} from '../connection/cluster';
 import {
   isForbidden,
   isProtocolError,
@@ -11,7 +25,12 @@ import {
   protocolType,
 } from '../connection/kafka-failure';
 import { transactionStart } from '../protocol/newer-requests';
-import { type Appended, byLeader, type PartitionRecords, produceTo, SequenceNumbers } from './produce';
+import {
+  type Appended,
+  type PartitionRecords,
+  produceTo,
+  type SequenceNumbers,
+} from '../protocol/produce-request';
 
 /** An open transaction holds up readers for at most so long, when its owner dies. In ms. */
 export const transactionTimeout = 10_000;
@@ -31,33 +50,6 @@ const PATIENCE_MS = 10_000;
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [5, 500];
 
 /**
- * The only producer that may write under a transactional id, until the next InitProducerId of that id. One transaction after the
- * other, and one call after the other. After an error only `abort` and `disconnect` may be called.
- */
-export interface TransactionalProducer {
-  /**
-   * Begins a transaction, or goes on with it: it is going to write to these partitions.
-   * @throws HighwaterError LOG_TOPIC_LOST for a partition that is not there; what kafkajs throws
-   */
-  begin(places: readonly TopicPartition[]): Promise<void>;
-  /**
-   * Writes to each of these partitions, all at once. Errors that may pass are tried again, always under the same sequence numbers,
-   * so a broker does not take a record twice.
-   * @param sends one for each partition, which `begin` must have named
-   * @returns in any order, when all replicas have it
-   * @throws HeldBackError; HighwaterError LOG_TOPIC_LOST, LOG_FAILED; errors of kafkajs. After an error, only requests to brokers
-   * that no longer answer may be outstanding
-   */
-  send(sends: readonly PartitionRecords[], compression: CompressionTypes): Promise<Appended[]>;
-  /** When the open transaction began, by the clock of a broker, in ms; null: not told. @throws what kafkajs throws */
-  beganAt(): Promise<number | null>;
-  /** @throws what kafkajs throws: nobody knows then whether it is committed */
-  commit(): Promise<void>;
-  abort(): Promise<void>;
-  disconnect(): Promise<void>;
-}
-
-/**
  * A producer under a transactional id. Its beginning (InitProducerId) ends the open transaction of an earlier producer of that id,
  * which the brokers refuse from now on.
  *
@@ -74,12 +66,12 @@ export async function connectProducer(
   topics: readonly string[],
   signal: AbortSignal,
   limits: { readonly patienceMs?: number; readonly timeoutMs?: number | undefined } = {},
-): Promise<TransactionalProducer> {
+) {
   const { patienceMs = PATIENCE_MS, timeoutMs = transactionTimeout } = limits;
   const closing = new AbortController();
   const ending = joinSignals([signal, closing.signal]);
   const coordinator = new TransactionCoordinator(cluster, transactionalId);
-  const sequences = new SequenceNumbers();
+  const sequences: SequenceNumbers = new Map();
   /** A quota of the brokers delays writes until then. By the own clock, in ms. */
   let heldBackUntil = 0;
   let openUntil = 0;
@@ -112,7 +104,7 @@ export async function connectProducer(
       );
     } catch (error) {
       ending.leave();
-      cluster.disconnect().catch(() => undefined);
+      drop(cluster);
       throw error;
     }
   }
@@ -127,7 +119,11 @@ export async function connectProducer(
   }
 
   return {
-    async begin(places) {
+    /**
+     * Begins a transaction, or goes on with it: it is going to write to these partitions.
+     * @throws HighwaterError LOG_TOPIC_LOST for a partition that is not there; what kafkajs throws
+     */
+    async begin(places: readonly TopicPartition[]): Promise<void> {
       // In an open transaction this wait could outlast the transaction's timeout.
       const heldBackMs = heldBackUntil - performance.now();
       if (heldBackMs > 0) await pause(heldBackMs, ending.signal);
@@ -141,20 +137,26 @@ export async function connectProducer(
       }
     },
 
-    async send(sends, compression) {
+    /**
+     * Writes to each of these partitions, all at once. Errors that may pass are tried again, always under the same sequence numbers,
+     * so a broker does not take a record twice.
+     * @param sends one for each partition, which `begin` must have named
+     * @returns in any order, when all replicas have it
+     * @throws HeldBackError; HighwaterError LOG_TOPIC_LOST, LOG_FAILED; errors of kafkajs. After an error, only requests to brokers
+     * that no longer answer may be outstanding
+     */
+    async send(sends: readonly PartitionRecords[], compression: CompressionTypes): Promise<Appended[]> {
       const heldBackMs = heldBackUntil - performance.now();
       if (heldBackMs > 0 && heldBackUntil > openUntil - REST_MS) throw heldBack(heldBackMs, timeoutMs);
       const appended: Appended[] = [];
       const left = new Set(sends);
       const round = async (): Promise<void> => {
-        const sending = [...byLeader(cluster, left)].map(async ([nodeId, own]) => {
-          const produced = await produceTo(cluster, nodeId, own, identity, sequences, compression);
+        const sending = [...grouped(left, (each) => leaderOf(cluster, each))].map(async ([nodeId, own]) => {
+          const broker = await cluster.findBroker({ nodeId });
+          const produced = await produceTo(broker, own, identity, sequences, compression);
           appended.push(...produced.appended);
           heldBackUntil = Math.max(heldBackUntil, performance.now() + produced.heldBackMs);
-          for (const each of own) {
-            sequences.move(each);
-            left.delete(each);
-          }
+          for (const each of own) left.delete(each);
         });
         // It waits for all of them, because a request must not be outstanding when it is sent again.
         const failures = (await Promise.allSettled(sending)).flatMap((one) =>
@@ -166,15 +168,30 @@ export async function connectProducer(
       return appended;
     },
 
+    /** When the open transaction began, by the clock of a broker, in ms; null: not told. @throws what kafkajs throws */
     beganAt: () => coordinator.ask((broker) => transactionStart(broker, transactionalId)),
+    /** @throws what kafkajs throws: nobody knows then whether it is committed */
     commit: () => end(true),
     abort: () => end(false),
-    async disconnect() {
+    async disconnect(): Promise<void> {
       closing.abort();
       ending.leave();
       await cluster.disconnect();
     },
   };
+}
+
+/**
+ * The only producer that may write under a transactional id, until the next InitProducerId of that id. One transaction after the
+ * other, and one call after the other. After an error only `abort` and `disconnect` may be called.
+ */
+export type TransactionalProducer = Awaited<ReturnType<typeof connectProducer>>;
+
+/** @throws KafkaJSError for a partition without a leader: that passes */
+function leaderOf(cluster: Cluster, place: TopicPartition): string {
+  const leader = knownLeader(cluster, place);
+  if (leader === undefined) throw new KafkaJSError(`no leader is known of ${partitionName(place)}`);
+  return leader;
 }
 
 function heldBack(ms: number, timeoutMs: number): HeldBackError {
@@ -185,11 +202,6 @@ function heldBack(ms: number, timeoutMs: number): HeldBackError {
   });
 }
 
-/** Lets go of a producer that is of no more use. Nobody waits for it: on a dead broker that takes its time. */
-export function drop(producer: Pick<TransactionalProducer, 'disconnect'>): void {
-  producer.disconnect().catch(() => undefined);
-}
-
 /** If there are several partitions, the brokers' answer, as kafkajs gives it, does not say which one is missing. */
 function named(places: readonly TopicPartition[], error: unknown): never {
   if (protocolType(error) !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error;
@@ -198,7 +210,7 @@ function named(places: readonly TopicPartition[], error: unknown): never {
   const what =
     others.length === 0
       ? `Partition ${place?.partition} of topic ${place?.topic} is not there any more`
-      : `One of these partitions is not there any more: ${places.map((one) => `${one.topic}/${one.partition}`).join(', ')}`;
+      : `One of these partitions is not there any more: ${places.map(partitionName).join(', ')}`;
   throw new HighwaterError('LOG_TOPIC_LOST', what, { cause: error });
 }
 

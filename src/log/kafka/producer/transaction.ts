@@ -1,8 +1,9 @@
 import type { CompressionTypes } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
+import { drop } from '../connection/cluster';
+import type { Appended, PartitionRecords } from '../protocol/produce-request';
 import type { PartitionSends } from './partitioned-records';
-import type { Appended, PartitionRecords } from './produce';
-import { drop, type TransactionalProducer } from './producer';
+import type { TransactionalProducer } from './producer';
 
 /**
  * By topic and partition: the offset of the last record that this owner wrote there. Only for the topics that hold the

@@ -1,14 +1,15 @@
 import type { ApiCall, Broker } from '../connection/cluster';
-import { fetchRequests } from '../connection/kafkajs-internals';
+import { Decoder, fetchRequests } from '../connection/kafkajs-internals';
 import {
-  AnswerReader,
   flexibleBody,
   NO_TAGS,
+  readId,
   sendFlexible,
+  skipTags,
   speaks,
   writeArray,
   writeId,
-} from './answer-reader';
+} from './newer-requests';
 import { type RecordBatch, readBatches } from './record-batch';
 
 const FETCH = 1;
@@ -62,7 +63,7 @@ export interface FetchedPartition {
  * @throws what kafkajs throws; HighwaterError LOG_UNREADABLE when a batch of the answer cannot be read
  */
 export async function fetchBatches(broker: Broker, asked: FetchRequest): Promise<FetchAnswer> {
-  const call = broker.lookupRequest<FetchAnswer>(FETCH, fetchRequests())(asked);
+  const call = broker.lookupRequest<FetchAnswer>(FETCH, fetchRequests)(asked);
   const { parse } = call.response;
   const isById =
     asked.topics.every(({ topicId }) => typeof topicId === 'string') &&
@@ -76,13 +77,8 @@ export async function fetchBatches(broker: Broker, asked: FetchRequest): Promise
 const BY_ID = 13;
 
 /** https://kafka.apache.org/protocol#The_Messages_Fetch */
-function requestById({
-  isolationLevel,
-  maxWaitTime,
-  minBytes,
-  maxBytes,
-  topics,
-}: FetchRequest): ApiCall['request'] {
+function requestById(asked: FetchRequest): ApiCall['request'] {
+  const { isolationLevel, maxWaitTime, minBytes, maxBytes, topics } = asked;
   const [consumer, noSession, noEpoch, unknownOffset] = [-1, 0, -1, '-1'];
   const [forgotten, anyRack] = [[], ''];
   return {
@@ -127,21 +123,18 @@ export async function decodeAnswer(
   version: number,
   asked: Pick<FetchRequest, 'topics'> = { topics: [] },
 ): Promise<FetchAnswer & { readonly clientSideThrottleTime: number }> {
-  const reader = new AnswerReader(payload);
+  const answer = new Decoder(payload);
   const isById = version >= BY_ID;
   const nameOf = (id: string) => asked.topics.find(({ topicId }) => topicId === id)?.topic ?? id;
-  const length = () => (isById ? reader.compactLength() : reader.int32());
-  if (isById) reader.skipTags();
-  const throttleTime = reader.int32();
-  if (version >= SESSION_SINCE) reader.skip(2 + 4);
-  const found: { readonly topicName: string; readonly partitions: ReturnType<typeof readPartition>[] }[] = [];
-  for (let topics = length(); topics > 0; topics--) {
-    const topicName = isById ? nameOf(reader.id()) : reader.text();
-    const partitions: ReturnType<typeof readPartition>[] = [];
-    for (let count = length(); count > 0; count--) partitions.push(readPartition(reader, version));
-    if (isById) reader.skipTags();
-    found.push({ topicName, partitions });
-  }
+  if (isById) skipTags(answer);
+  const throttleTime = answer.readInt32();
+  if (version >= SESSION_SINCE) answer.forward(2 + 4);
+  const found = readArray(answer, version, () => {
+    const topicName = isById ? nameOf(readId(answer)) : (answer.readString() ?? '');
+    const partitions = readArray(answer, version, () => readPartition(answer, version));
+    if (isById) skipTags(answer);
+    return { topicName, partitions };
+  });
   const responses = found.map(async ({ topicName, partitions }) => {
     const decoded = partitions.map(async ({ records, ...partition }) => {
       const batches = await readBatches(records, `${topicName}/${partition.partition}`);
@@ -153,23 +146,26 @@ export async function decodeAnswer(
   return { clientSideThrottleTime, responses: await Promise.all(responses) };
 }
 
-function readPartition(
-  reader: AnswerReader,
-  version: number,
-): Omit<FetchedPartition, 'batches' | 'recordBytes'> & { readonly records: Buffer } {
+/** Null is empty. */
+function readArray<T>(answer: Decoder, version: number, read: () => T): T[] {
+  return version >= BY_ID ? (answer.readUVarIntArray(read) ?? []) : answer.readArray(read);
+}
+
+function readPartition(answer: Decoder, version: number) {
   const isById = version >= BY_ID;
-  const [partition, code] = [reader.int32(), reader.int16()];
+  const [partition, code] = [answer.readInt32(), answer.readInt16()];
   const errorCode = UNKNOWN_IDS.has(code) ? UNKNOWN_TOPIC_OR_PARTITION : code;
-  const [highWatermark, lastStableOffset] = [reader.int64(), reader.int64()];
-  if (version >= LOG_START_SINCE) reader.skip(8);
-  const abortedTransactions: FetchedPartition['abortedTransactions'][number][] = [];
-  // -1: the answer says nothing about them.
-  for (let aborted = isById ? reader.compactLength() : reader.int32(); aborted > 0; aborted--) {
-    abortedTransactions.push({ producerId: reader.int64(), firstOffset: reader.int64() });
-    if (isById) reader.skipTags();
-  }
-  if (version >= PREFERRED_REPLICA_SINCE) reader.skip(4);
-  const records = isById ? reader.compactBytes() : reader.bytes();
-  if (isById) reader.skipTags();
+  const [highWatermark, lastStableOffset] = [answer.readInt64(), answer.readInt64()];
+  if (version >= LOG_START_SINCE) answer.forward(8);
+  const abortedTransactions = readArray(answer, version, () => {
+    const aborted = { producerId: answer.readInt64(), firstOffset: answer.readInt64() };
+    if (isById) skipTags(answer);
+    return aborted;
+  });
+  if (version >= PREFERRED_REPLICA_SINCE) answer.forward(4);
+  // A compact length is sent plus one, and 0 stands for null.
+  const length = isById ? answer.readUVarInt() - 1 : answer.readInt32();
+  const records = answer.readBytes(Math.max(length, 0))!;
+  if (isById) skipTags(answer);
   return { partition, errorCode, highWatermark, lastStableOffset, abortedTransactions, records };
 }

@@ -1,18 +1,90 @@
-import { CompressionTypes } from 'kafkajs';
-import type {
-  ApiCall,
-  Broker,
-  BrokerConnection,
-  OfTopic,
-  ProduceAnswer,
-  ProducerIdentity,
+import { CompressionTypes, type TopicPartition } from 'kafkajs';
+import {
+  type ApiCall,
+  type ApiVersion,
+  type Broker,
+  type BrokerConnection,
+  byTopic,
+  type OfTopic,
+  type ProduceAnswer,
+  type ProducerIdentity,
+  partitionName,
 } from '../connection/cluster';
 import { compress } from '../connection/compression';
-import { produceRequests } from '../connection/kafkajs-internals';
-import { connectingAgain } from './answer-reader';
+import { brokersFailed, noteTimes } from '../connection/kafka-failure';
+import { Encoder, produceRequests } from '../connection/kafkajs-internals';
 import { type Checksum, crc32c } from './crc32c';
+import { connectingAgain } from './newer-requests';
 import { BEHIND_CHECKSUM, FORMAT, HEADER_BYTES, TRANSACTIONAL, UNCOUNTED_BYTES } from './record-batch';
 import type { EncodedRecords } from './record-format';
+
+/** The records that one request writes to one partition. */
+export interface PartitionRecords extends TopicPartition {
+  readonly records: EncodedRecords;
+}
+
+/** Where it went. */
+export interface Appended extends PartitionRecords {
+  /** Offset of the first record. */
+  readonly baseOffset: bigint;
+}
+
+/**
+ * Sequence numbers, by which brokers recognise a record that a producer sends again. By partition: the number of the record to come,
+ * without a gap. Left out: 0.
+ */
+export type SequenceNumbers = Map<string, number>;
+
+/** How long a broker may wait for its replicas, in ms. Its connection is given up sooner, and the same is sent again by another. */
+const REPLICAS_MS = 30_000;
+
+/**
+ * One request to one leader.
+ * @param sequences are moved on when all records were taken
+ * @returns `heldBackMs`: time for which a quota of the broker delays the next write, in ms
+ * @throws errors of kafkajs if one partition was refused; the other partitions may have accepted their records
+ * @throws HighwaterError LOG_FAILED for an answer that does not belong to this request
+ */
+export async function produceTo(
+  broker: Broker,
+  sends: readonly PartitionRecords[],
+  identity: ProducerIdentity,
+  sequences: SequenceNumbers,
+  compression: CompressionTypes,
+): Promise<{ readonly appended: readonly Appended[]; readonly heldBackMs: number }> {
+  const next = (of: TopicPartition) => sequences.get(partitionName(of)) ?? 0;
+  const topicData = byTopic(sends, (each) => {
+    return { partition: each.partition, firstSequence: next(each), records: each.records };
+  });
+  const request = { ...identity, compression, acks: -1, timeout: REPLICAS_MS, topicData } as const;
+  const answer = await produceEncoded(broker, request).catch((error: unknown) => {
+    throw noteTimes(error, sends);
+  });
+  const answers = answer.topics.flatMap(({ topicName, partitions }) =>
+    partitions.map((each) => ({ topic: topicName, ...each })),
+  );
+  const appended = sends.map((each) => {
+    return { ...each, baseOffset: baseOffsetOf(each, answers, answers.length === sends.length) };
+  });
+  // 32 bits, and none for the sign.
+  for (const each of sends) sequences.set(partitionName(each), (next(each) + each.records.count) % 2 ** 31);
+  return { appended, heldBackMs: answer.clientSideThrottleTime ?? 0 };
+}
+
+/** @throws HighwaterError LOG_FAILED unless the answer is that this partition took the messages, once */
+function baseOffsetOf(
+  { topic, partition, records }: PartitionRecords,
+  answers: readonly (TopicPartition & { readonly errorCode: number; readonly baseOffset?: string })[],
+  isComplete: boolean,
+): bigint {
+  const taken = answers.find((one) => one.topic === topic && one.partition === partition);
+  const offset = taken?.errorCode === 0 && isComplete ? BigInt(taken.baseOffset ?? -1) : -1n;
+  if (offset >= 0n) return offset;
+  const answer = answers.map((one) => `${partitionName(one)} with code ${one.errorCode}`);
+  throw brokersFailed(
+    `${records.count} records were sent to ${topic}/${partition}, and the answer was ${answer.join(', ') || 'empty'}`,
+  );
+}
 
 const PRODUCE = 0;
 
@@ -45,8 +117,8 @@ const OWN_CONNECTION = 1;
  * keeps the queue of requests, and reads the answer.
  * @throws what kafkajs throws
  */
-export async function produceEncoded(broker: Broker, request: ProduceRequest): Promise<ProduceAnswer> {
-  const call = broker.lookupRequest(PRODUCE, produceRequests())(request);
+async function produceEncoded(broker: Broker, request: ProduceRequest): Promise<ProduceAnswer> {
+  const call = broker.lookupRequest(PRODUCE, produceRequests)(request);
   return connectingAgain(broker, async () => {
     const connection = await broker.connectionPool.getConnection(OWN_CONNECTION);
     const needsLogin = connection.sasl && !connection.isAuthenticated();
@@ -99,9 +171,7 @@ function writeAll(socket: BrokerConnection['socket'], pieces: readonly Buffer[])
 }
 
 /** Stands before each request, behind its length. */
-export interface RequestHeader {
-  readonly apiKey: number;
-  readonly apiVersion: number;
+interface RequestHeader extends Omit<ApiVersion, 'apiName'> {
   readonly correlationId: number;
   readonly clientId: string;
 }
@@ -111,100 +181,63 @@ export interface RequestHeader {
  * saves one copy of the records. No piece is the memory in which records were encoded. That memory is used again, and a connection
  * that was given up may still hold the pieces.
  */
-export async function encodePieces(
-  request: ProduceRequest,
-  header: RequestHeader | null = null,
-): Promise<Buffer[]> {
+export async function encodePieces(request: ProduceRequest, header: RequestHeader | null = null) {
   const { transactionalId, acks, timeout, compression, topicData } = request;
+  const compressed = async (each: PartitionBatch) => {
+    const { bytes } = each.records;
+    const isPlain = compression === CompressionTypes.None;
+    return { ...each, bytes: isPlain ? Buffer.from(bytes) : await compress(compression, bytes) };
+  };
   const topics = await Promise.all(
-    topicData.map(async ({ topic, partitions }) => ({
-      topic,
-      partitions: await Promise.all(
-        partitions.map(async (each) => ({
-          ...each,
-          bytes:
-            compression === CompressionTypes.None
-              ? Buffer.from(each.records.bytes)
-              : await compress(compression, each.records.bytes),
-        })),
-      ),
-    })),
+    topicData.map(async ({ topic, partitions }) => {
+      return { topic, partitions: await Promise.all(partitions.map(compressed)) };
+    }),
   );
-  const frameBytes = header === null ? 0 : 4 + 2 + 2 + 4 + 2 + Buffer.byteLength(header.clientId);
-  let recordsSize = 0;
-  /** Everything else. */
-  let size = frameBytes + 2 + Buffer.byteLength(transactionalId) + 2 + 4 + 4;
-  for (const { topic, partitions } of topics) {
-    size += 2 + Buffer.byteLength(topic) + 4;
-    size += partitions.length * (4 + 4 + HEADER_BYTES);
-    for (const { bytes } of partitions) recordsSize += bytes.length;
-  }
-
   const checksum = await crc32c();
-  const target = Buffer.allocUnsafe(size);
   const pieces: Buffer[] = [];
-  let taken = 0;
-  let at = header === null ? 0 : writeHeader(target, header, size + recordsSize);
-  at = writeText(target, at, transactionalId);
-  at = target.writeInt16BE(acks, at);
-  at = target.writeInt32BE(timeout, at);
-  at = target.writeInt32BE(topics.length, at);
+  /** What comes before the next records. */
+  let head = new Encoder().writeString(transactionalId).writeInt16(acks).writeInt32(timeout);
+  head.writeInt32(topics.length);
   for (const { topic, partitions } of topics) {
-    at = writeText(target, at, topic);
-    at = target.writeInt32BE(partitions.length, at);
+    head.writeString(topic).writeInt32(partitions.length);
     for (const each of partitions) {
-      at = target.writeInt32BE(each.partition, at);
-      at = target.writeInt32BE(HEADER_BYTES + each.bytes.length, at);
-      at = writeBatchHeader(target, at, request, each, checksum);
-      pieces.push(target.subarray(taken, at), each.bytes);
-      taken = at;
+      head.writeInt32(each.partition).writeInt32(HEADER_BYTES + each.bytes.length);
+      head.writeBufferInternal(batchHeader(request, each, checksum));
+      pieces.push(head.buffer, each.bytes);
+      head = new Encoder();
     }
   }
-  return at === taken ? pieces : [...pieces, target.subarray(taken, at)];
+  return header === null ? pieces : [frameOf(header, pieces), ...pieces];
 }
 
-function writeHeader(
-  target: Buffer,
-  { apiKey, apiVersion, correlationId, clientId }: RequestHeader,
-  size: number,
-): number {
-  let at = target.writeInt32BE(size - 4, 0);
-  at = target.writeInt16BE(apiKey, at);
-  at = target.writeInt16BE(apiVersion, at);
-  at = target.writeInt32BE(correlationId, at);
-  return writeText(target, at, clientId);
+/** The length of a message and its header. */
+function frameOf({ apiKey, apiVersion, correlationId, clientId }: RequestHeader, body: readonly Buffer[]) {
+  const header = new Encoder().writeInt16(apiKey).writeInt16(apiVersion);
+  header.writeInt32(correlationId).writeString(clientId);
+  const size = body.reduce((sum, { length }) => sum + length, header.buffer.length);
+  return Buffer.concat([new Encoder().writeInt32(size).buffer, header.buffer]);
 }
 
-/** https://kafka.apache.org/documentation/#recordbatch */
-function writeBatchHeader(
-  target: Buffer,
-  start: number,
+/** https://kafka.apache.org/documentation/#recordbatch. By hand: kafkajs takes 64-bit integers apart, which takes as long as the rest. */
+function batchHeader(
   { compression, producerId, producerEpoch }: ProduceRequest,
   { firstSequence, records, bytes }: PartitionBatch & { readonly bytes: Buffer },
   checksum: Checksum,
-): number {
+): Buffer {
   const { count, firstTimestamp, maxTimestamp } = records;
-  const end = start + HEADER_BYTES;
-  let at = target.writeBigInt64BE(0n, start); // the offset is the broker's to give
-  at = target.writeInt32BE(HEADER_BYTES + bytes.length - UNCOUNTED_BYTES, at);
-  at = target.writeInt32BE(0, at); // and so is the epoch of the leader
-  at = target.writeInt8(FORMAT, at);
-  const checksumAt = at;
-  at = target.writeInt16BE(compression | TRANSACTIONAL, checksumAt + 4);
-  at = target.writeInt32BE(count - 1, at);
-  at = target.writeBigInt64BE(BigInt(firstTimestamp), at);
-  at = target.writeBigInt64BE(BigInt(maxTimestamp), at);
-  at = target.writeBigInt64BE(BigInt(producerId), at);
-  at = target.writeInt16BE(producerEpoch, at);
-  at = target.writeInt32BE(firstSequence, at);
-  target.writeInt32BE(count, at);
-  target.writeUInt32BE(checksum(target.subarray(start + BEHIND_CHECKSUM, end), bytes), checksumAt);
-  return end;
-}
-
-function writeText(target: Buffer, start: number, text: string): number {
-  const at = start + 2;
-  const length = target.write(text, at);
-  target.writeInt16BE(length, start);
-  return at + length;
+  const header = Buffer.allocUnsafe(HEADER_BYTES);
+  let at = header.writeBigInt64BE(0n, 0); // the offset is the broker's to give
+  at = header.writeInt32BE(HEADER_BYTES + bytes.length - UNCOUNTED_BYTES, at);
+  at = header.writeInt32BE(0, at); // and so is the epoch of the leader
+  at = header.writeInt8(FORMAT, at);
+  at = header.writeInt16BE(compression | TRANSACTIONAL, BEHIND_CHECKSUM);
+  at = header.writeInt32BE(count - 1, at);
+  at = header.writeBigInt64BE(BigInt(firstTimestamp), at);
+  at = header.writeBigInt64BE(BigInt(maxTimestamp), at);
+  at = header.writeBigInt64BE(BigInt(producerId), at);
+  at = header.writeInt16BE(producerEpoch, at);
+  at = header.writeInt32BE(firstSequence, at);
+  header.writeInt32BE(count, at);
+  header.writeUInt32BE(checksum(header.subarray(BEHIND_CHECKSUM), bytes), BEHIND_CHECKSUM - 4);
+  return header;
 }

@@ -73,10 +73,7 @@ export async function readBatches(records: Buffer, place: string): Promise<Recor
 }
 
 /** @returns the leading batches that are whole, and the fault of the batch behind them, unless that is only cut off */
-function wholeBatches(
-  records: Buffer,
-  place: string,
-): { readonly batches: readonly Buffer[]; readonly failure: HighwaterError | null } {
+function wholeBatches(records: Buffer, place: string) {
   const batches: Buffer[] = [];
   for (let start = 0; start + HEADER_BYTES <= records.length; ) {
     const end = start + UNCOUNTED_BYTES + records.readInt32BE(start + at.length);
@@ -159,18 +156,6 @@ function otherFormat(batch: string, format: number | undefined): HighwaterError 
   });
 }
 
-/** A record of a batch. Its offset and time are relative to the batch. */
-export interface DecodedRecord {
-  readonly offsetDelta: number;
-  /** ms */
-  readonly timestampDelta: number;
-  /** '' if it has none. */
-  readonly key: string;
-  /** A view. */
-  readonly value: Buffer | null;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /**
  * Decodes record after record of one batch (format v2). Names of headers, and most of their values, equal those of the record
  * before. An equal text is compared, not decoded.
@@ -182,8 +167,11 @@ export class RecordsDecoder {
 
   constructor(private readonly bytes: Buffer) {}
 
-  /** @returns null when what stands there is no record */
-  next(): DecodedRecord | null {
+  /**
+   * Its offset and its time, in ms, are relative to the batch. A missing key is empty. The value is a view.
+   * @returns null when what stands there is no record
+   */
+  next() {
     const length = this.varint();
     const end = this.at + length;
     if (!(length > 0 && end <= this.bytes.length)) return null;

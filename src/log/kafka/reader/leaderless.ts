@@ -1,7 +1,7 @@
 import type { TopicPartition } from 'kafkajs';
 import type { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
-import { type Cluster, grouped, knownLeader } from '../connection/cluster';
+import { type Cluster, grouped, knownLeader, partitionName } from '../connection/cluster';
 import { acceptsLeaderless } from '../connection/guards/cluster-questions';
 import { brokersFailed, isUnreachable } from '../connection/kafka-failure';
 
@@ -38,10 +38,7 @@ export function isLeaderless(cluster: Cluster, { topic, partition }: TopicPartit
 }
 
 /** By the node id of their leader, without leaderless partitions. @throws HighwaterError LOG_FAILED */
-export function byLeader<Place extends TopicPartition>(
-  cluster: Cluster,
-  places: readonly Place[],
-): Map<string, Place[]> {
+export function byLeader<Place extends TopicPartition>(cluster: Cluster, places: readonly Place[]) {
   const led = places.filter((one) => !isLeaderless(cluster, one));
   return grouped(led, (place) => leaderOf(cluster, place));
 }
@@ -124,7 +121,7 @@ export class LeaderlessNotes {
    * @returns whether it is leaderless and a warning said so
    */
   note(cluster: Cluster, { topic, partition }: TopicPartition, isAtOnce = false): boolean {
-    const name = `${topic} ${partition}`;
+    const name = partitionName({ topic, partition });
     const note = this.noted.get(name) ?? { sinceMs: performance.now(), isTold: false };
     if (!isLeaderless(cluster, { topic, partition })) {
       this.noted.delete(name);

@@ -1,9 +1,9 @@
 import type { TopicPartition } from 'kafkajs';
 import { HighwaterError } from '../../../errors';
 import { byTopic, type Cluster } from '../connection/cluster';
-import { READ_COMMITTED, READ_UNCOMMITTED } from './fetch-partitions';
 import { askLeaders, byLeader, partitionsOf, tryUnreachable } from './leaderless';
 import type { PartitionPosition } from './partition-reader';
+import { READ_COMMITTED, READ_UNCOMMITTED } from './partition-reader';
 
 /** In Kafka's protocol these stand for a time. */
 const [FIRST_RETAINED, LAST] = [-2, -1] as const;
@@ -26,34 +26,32 @@ export async function partitionOffsets(
   const answers = await askLeaders(cluster, led, async (nodeId, places) => {
     const broker = await cluster.findBroker({ nodeId });
     const asked = byTopic(places, ({ partition }) => ({ partition, timestamp }));
-    const { responses } = await broker.listOffsets({ isolationLevel, topics: asked });
-    return responses;
+    return broker.listOffsets({ isolationLevel, topics: asked });
   });
-  return answers
-    .flat()
-    .flatMap(({ topic, partitions }) =>
-      partitions.map(({ partition, offset }) => ({ topic, partition, next: BigInt(offset), end: null })),
-    );
+  const found = answers.flatMap(({ responses }) => responses);
+  return found.flatMap(({ topic, partitions }) =>
+    partitions.map(({ partition, offset }) => ({ topic, partition, next: BigInt(offset), end: null })),
+  );
 }
 
 /** The offset of the first record of each partition that readers are shown and that is as late as a time; else the end. */
-export async function offsetsSince(
-  cluster: Cluster,
-  topics: readonly string[],
-  sinceMs: number,
-): Promise<PartitionPosition[]> {
+export async function offsetsSince(cluster: Cluster, topics: readonly string[], sinceMs: number) {
   // The end is asked for first: records that are written between the two answers lie behind it.
   const ends = await partitionOffsets(cluster, topics, 'end');
   const found = await partitionOffsets(cluster, topics, { sinceMs });
   return ends.map((end) => {
     // -1: no record is so late.
-    const since = found.find((one) => isSamePartition(one, end))?.next ?? -1n;
+    const since = placeIn(found, end)?.next ?? -1n;
     return since >= 0n && since < end.next ? { ...end, next: since } : end;
   });
 }
 
-export function isSamePartition(one: TopicPartition, other: TopicPartition): boolean {
-  return one.topic === other.topic && one.partition === other.partition;
+/** The one of the same partition. */
+export function placeIn<Place extends TopicPartition>(
+  places: readonly Place[],
+  { topic, partition }: TopicPartition,
+): Place | undefined {
+  return places.find((one) => one.topic === topic && one.partition === partition);
 }
 
 /** The offsets that a partition holds: from the first retained record up to an end, which is exclusive. */
@@ -63,17 +61,13 @@ export interface OffsetRange extends TopicPartition {
 }
 
 /** @returns without the partitions that `partitionOffsets` leaves out @throws errors of kafkajs */
-export async function offsetRanges(
-  cluster: Cluster,
-  topics: readonly string[],
-  at: 'end' | 'written',
-): Promise<OffsetRange[]> {
+export async function offsetRanges(cluster: Cluster, topics: readonly string[], at: 'end' | 'written') {
   const [firsts, ends] = await Promise.all([
     partitionOffsets(cluster, topics, 'beginning'),
     partitionOffsets(cluster, topics, at),
   ]);
   return ends.flatMap(({ topic, partition, next: end }) => {
-    const first = firsts.find((one) => isSamePartition(one, { topic, partition }))?.next;
+    const first = placeIn(firsts, { topic, partition })?.next;
     return first === undefined ? [] : [{ topic, partition, first, end }];
   });
 }
@@ -87,7 +81,7 @@ export interface Stray extends OffsetRange {
 export async function strays(cluster: Cluster, positions: readonly PartitionPosition[]): Promise<Stray[]> {
   const ranges = await offsetRanges(cluster, topicsOf(positions), 'written');
   return positions.flatMap((position) => {
-    const range = ranges.find((one) => isSamePartition(one, position));
+    const range = placeIn(ranges, position);
     const isWithin = range === undefined || (position.next >= range.first && position.next <= range.end);
     return isWithin ? [] : [{ ...range, position }];
   });

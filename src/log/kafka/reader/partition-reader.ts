@@ -1,22 +1,18 @@
-import { ConfigResourceTypes } from 'kafkajs';
+import { ConfigResourceTypes, type TopicPartition } from 'kafkajs';
+import { HighwaterError } from '../../../errors';
 import type { LogRecord } from '../../commit-log';
-import type { Cluster } from '../connection/cluster';
+import { configOf } from '../admin/topic-admin';
+import { type Cluster, partitionName } from '../connection/cluster';
 import { isForbidden } from '../connection/kafka-failure';
-import type { FetchedPartition } from '../protocol/fetch';
-import { recordsOf } from '../protocol/record-batch';
-import {
-  committedBatches,
-  type FetchPosition,
-  fetchPartitions,
-  nextOffset,
-  notWhole,
-  READ_COMMITTED,
-  READ_UNCOMMITTED,
-} from './fetch-partitions';
-import { askLeaders, byLeader, missingPartition, tryUnreachable } from './leaderless';
+import { type FetchAnswer, type FetchedPartition, fetchBatches } from '../protocol/fetch';
+import { type RecordBatch, recordsOf } from '../protocol/record-batch';
+import { askLeaders, byLeader, leaderOf, missingPartition, tryUnreachable } from './leaderless';
 
 /** One partition that is being read, and how far it has been. */
-export interface PartitionPosition extends FetchPosition {
+export interface PartitionPosition extends TopicPartition {
+  /** The id of the topic to read. Null or left out: the topic that has the name now. */
+  readonly topicId?: string | null;
+  /** Offset of the record to come. */
   next: bigint;
   /** Reading ends here; null: never. */
   end: bigint | null;
@@ -27,6 +23,8 @@ export interface PartitionPosition extends FetchPosition {
   /** `next` is where the partition began when it was found, and no round has read it since. */
   isUnread?: boolean;
 }
+
+type FetchPosition = Omit<PartitionPosition, 'end'>;
 
 /**
  * One round over all positions that have not come to their end. It returns the records committed since, in log order per partition,
@@ -50,11 +48,11 @@ export async function fetchRound(
     fetchFrom(cluster, nodeId, own, maxWaitMs),
   );
   if (left[0] !== undefined && rounds.length === 0) throw missingPartition(left[0]);
-  for (const [position, next] of rounds.flatMap(({ moved }) => [...moved])) {
+  for (const { position, next } of rounds.flat()) {
     position.next = next;
     position.isUnread = false;
   }
-  return inOrder(rounds.flatMap(({ records }) => records));
+  return inOrder(rounds.flat().map(({ records }) => records));
 }
 
 /**
@@ -84,33 +82,37 @@ export function isAtEnd({ next, end }: PartitionPosition): boolean {
   return end !== null && next >= end;
 }
 
+/** `next`: where the position is to go on. */
+interface Fetched extends Pick<PartitionPosition, 'next'> {
+  readonly position: PartitionPosition;
+  readonly records: Iterable<LogRecord>;
+}
+
 async function fetchFrom(
   cluster: Cluster,
   nodeId: string,
   positions: readonly PartitionPosition[],
   maxWaitMs: number,
-): Promise<{ records: Iterable<LogRecord>[]; moved: Map<PartitionPosition, bigint> }> {
+): Promise<Fetched[]> {
   const wanted = { isolationLevel: READ_COMMITTED, maxWaitMs };
   const fetched = await fetchPartitions(cluster, nodeId, positions, wanted);
-  const records: Iterable<LogRecord>[] = [];
-  const moved = new Map<PartitionPosition, bigint>();
+  const found: Fetched[] = [];
   for (const [i, position] of positions.entries()) {
-    const { next } = position;
+    const { next: from } = position;
     let answer = fetched[i];
-    if (answer !== undefined && isBehind(answer, next) && positions.length > 1) {
+    if (answer !== undefined && isBehind(answer, from) && positions.length > 1) {
       // A full answer may leave it out, but not if it is the only partition that was asked for.
       [answer] = await fetchPartitions(cluster, nodeId, [position], wanted);
     }
     if (answer === undefined) continue;
-    records.push(committedRecordsOf(answer, position, next));
-    const behind = isBehind(answer, next);
-    const goesOnAt = behind
+    const isEmpty = isBehind(answer, from);
+    const next = isEmpty
       ? await behindGap(cluster, nodeId, position, answer, maxWaitMs)
-      : nextOffset(answer, next);
-    position.isHeldBack = behind && goesOnAt === next;
-    moved.set(position, goesOnAt);
+      : nextOffset(answer, from);
+    position.isHeldBack = isEmpty && next === from;
+    found.push({ position, next, records: committedRecordsOf(answer, position, from) });
   }
-  return { records, moved };
+  return found;
 }
 
 /** Whether the partition has stable records and none of them came. */
@@ -151,19 +153,13 @@ async function behindGap(
 async function isCompacted(cluster: Cluster, nodeId: string, topic: string): Promise<boolean> {
   const broker = await cluster.findBroker({ nodeId });
   try {
-    const { resources } = await broker.describeConfigs({
-      resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: [CLEANUP_POLICY] }],
-    });
-    const entries = resources.flatMap(({ configEntries }) => configEntries);
-    const policy = entries.find(({ configName }) => configName === CLEANUP_POLICY)?.configValue;
+    const policy = (await configOf(broker, ConfigResourceTypes.TOPIC, topic)).get('cleanup.policy');
     return policy?.split(',').includes('compact') ?? false;
   } catch (error) {
     if (isForbidden(error)) return false;
     throw error;
   }
 }
-
-const CLEANUP_POLICY = 'cleanup.policy';
 
 /** From an offset on, which may lie within the first batch, up to the position's end. */
 function* committedRecordsOf(
@@ -176,6 +172,157 @@ function* committedRecordsOf(
     for (const record of recordsOf(topic, partition, batch)) {
       if (record.logOffset >= behind) return;
       if (record.logOffset >= first) yield record;
+    }
+  }
+}
+
+/**
+ * Limits of an answer. It is copied and checked in one piece, so a larger one would stop the process for long: 12 MB took 146 ms. Java's
+ * consumer asks for as much of a partition.
+ */
+const [BYTES_PER_PARTITION, BYTES_PER_ANSWER] = [1_048_576, 8 * 1_048_576];
+
+/** Isolation levels of Kafka's protocol. */
+export const [READ_UNCOMMITTED, READ_COMMITTED] = [0, 1] as const;
+
+/**
+ * One answer of a broker, in the order of the positions; undefined: not in the answer. Takes as long as a quota of the broker holds the answer back.
+ * @throws errors of kafkajs; HighwaterError LOG_UNREADABLE; LOG_FAILED when a quota holds everything back for a minute
+ */
+async function fetchPartitions(
+  cluster: Cluster,
+  nodeId: string,
+  positions: readonly FetchPosition[],
+  { isolationLevel, maxWaitMs, maxBytes = BYTES_PER_PARTITION }: Wanted,
+): Promise<readonly (FetchedPartition | undefined)[]> {
+  const broker = await cluster.findBroker({ nodeId });
+  // Brokers serve partitions in the order of the request and may leave out the last ones.
+  const first = turns++ % positions.length;
+  const request = {
+    isolationLevel,
+    maxWaitTime: maxWaitMs,
+    minBytes: maxWaitMs === 0 ? 0 : 1,
+    maxBytes: BYTES_PER_ANSWER,
+    topics: [...positions.slice(first), ...positions.slice(0, first)].map(
+      ({ topic, topicId, partition, next }) => ({
+        topic,
+        topicId: topicId ?? null,
+        partitions: [{ partition, fetchOffset: String(next), maxBytes }],
+      }),
+    ),
+  };
+  let answer = await fetchBatches(broker, request);
+  const giveUpAt = performance.now() + HELD_BACK_MS;
+  while (isHeldBack(answer)) {
+    if (performance.now() > giveUpAt) throw heldBack(positions);
+    answer = await fetchBatches(broker, request);
+  }
+  const found = new Map<string, FetchedPartition>();
+  for (const { topicName: topic, partitions } of answer.responses) {
+    for (const one of partitions) found.set(partitionName({ topic, partition: one.partition }), one);
+  }
+  return positions.map((position) => found.get(partitionName(position)));
+}
+
+/**
+ * Whether a quota holds the answer back: it then has no partition at all, which callers would take for the end of the records. The
+ * connection keeps the next request until the broker reads again.
+ */
+function isHeldBack({ responses, clientSideThrottleTime = 0 }: FetchAnswer): boolean {
+  return clientSideThrottleTime > 0 && responses.length === 0;
+}
+
+/** A quota that allows any records at all allows them within seconds. In ms. */
+const HELD_BACK_MS = 60_000;
+
+function heldBack(positions: readonly FetchPosition[]): HighwaterError {
+  const where = positions.map(partitionName).join(', ');
+  const what = `a fetch quota of the brokers held back every record of ${where} for ${HELD_BACK_MS / 1_000} s`;
+  return new HighwaterError('LOG_FAILED', what, {
+    now: 'Reading is tried again.',
+    remedy:
+      'Raise the quota of this user or client id (consumer_byte_rate): in ten seconds it must allow at least one batch of records, usually up to 1 MB.',
+  });
+}
+
+interface Wanted {
+  /** Isolation level of Kafka's protocol. */
+  readonly isolationLevel: 0 | 1;
+  /** How long the broker waits for records if there are none, in ms. */
+  readonly maxWaitMs: number;
+  /** For each partition. The first batch comes even if it is larger. */
+  readonly maxBytes?: number;
+}
+
+let turns = 0;
+
+/** Brokers send the first batch whole, however large, so its length must be damaged. A reader that stepped over it would lose records. */
+function notWhole(position: FetchPosition, { recordBytes }: FetchedPartition): HighwaterError {
+  const what = `a broker sent ${recordBytes} bytes of ${partitionName(position)} from offset ${position.next} on, which are not a whole batch`;
+  return new HighwaterError('LOG_UNREADABLE', what);
+}
+
+/**
+ * The committed batches of a fetched partition, in order: without markers, and without batches of aborted transactions. The id of a
+ * producer is enough to tell transactions apart: a producer begins none before its last one has ended.
+ */
+export function committedBatches({ batches, abortedTransactions }: FetchedPartition): RecordBatch[] {
+  const aborted = [...abortedTransactions].sort((a, b) => (a.firstOffset < b.firstOffset ? -1 : 1));
+  const open = new Set<bigint>();
+  return batches.filter(({ producerId, lastOffset, isControl, inTransaction }) => {
+    while (aborted.length > 0 && aborted[0]!.firstOffset <= lastOffset) open.add(aborted.shift()!.producerId);
+    // A marker of either kind ends the producer's transaction. Committed transactions are not in the list.
+    if (isControl) open.delete(producerId);
+    return !isControl && !(inTransaction && open.has(producerId));
+  });
+}
+
+/**
+ * Where to fetch from next. The end of a batch counts, not its last record: compaction removes records and keeps the range.
+ * @returns the same offset when nothing was fetched
+ */
+export function nextOffset({ batches }: Pick<FetchedPartition, 'batches'>, from: bigint): bigint {
+  const last = batches.at(-1);
+  if (last === undefined) return from;
+  return last.lastOffset >= from ? last.lastOffset + 1n : from + 1n;
+}
+
+/** Time for which a broker may send none of the existing records, in ms: because of a quota, or as a new leader. */
+const PATIENCE_MS = 10_000;
+const MAX_WAIT_MS = 100;
+
+/**
+ * All batches that are written in a partition, also of open and aborted transactions, and their markers.
+ * @param from inclusive; the first batch may begin before it
+ * @param to exclusive, at most the end of the partition; the last batch may end behind it
+ * @throws HighwaterError LOG_FAILED, LOG_UNREADABLE; errors of kafkajs
+ */
+export async function* batchesBetween(
+  cluster: Cluster,
+  { topic, partition }: TopicPartition,
+  from: bigint,
+  to: bigint,
+): AsyncGenerator<RecordBatch> {
+  let emptySince: number | null = null;
+  for (let next = from; next < to; ) {
+    const place = { topic, partition, next };
+    const maxWaitMs = emptySince === null ? 0 : MAX_WAIT_MS;
+    const wanted = { isolationLevel: READ_UNCOMMITTED, maxWaitMs };
+    const [answer] = await fetchPartitions(cluster, leaderOf(cluster, place), [place], wanted);
+    if (answer !== undefined && answer.batches.length > 0) {
+      const { batches } = answer;
+      for (const batch of batches) if (batch.baseOffset < to && batch.lastOffset >= from) yield batch;
+      next = nextOffset({ batches }, next);
+      emptySince = null;
+      continue;
+    }
+    if (answer !== undefined && answer.recordBytes > 0) throw notWhole(place, answer);
+    // Compaction has removed the rest.
+    if (answer !== undefined && answer.highWatermark >= to) return;
+    emptySince ??= performance.now();
+    if (performance.now() - emptySince > PATIENCE_MS) {
+      const what = `${partitionName(place)} could not be read beyond offset ${next} of ${to}`;
+      throw new HighwaterError('LOG_FAILED', what);
     }
   }
 }

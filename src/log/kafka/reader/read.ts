@@ -3,7 +3,7 @@ import { retrying } from '../../../async/retrying';
 import { joinSignals, unlessAborted } from '../../../async/wait';
 import { Outage } from '../../../logging/outage';
 import type { LogRecord, ReadOptions } from '../../commit-log';
-import { readingCluster, withCluster } from '../connection/cluster';
+import { drop, partitionName, readingCluster, withCluster } from '../connection/cluster';
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
 import { kafkaFailure, passesByItself, protocolType } from '../connection/kafka-failure';
 import { type Persistence, persistently } from '../connection/persistently';
@@ -49,7 +49,7 @@ export function read(
   const { signal, leave } = joinSignals([options.signal, closing]);
   const isPartial = options.follow || options.canBePartial === true;
   const cluster = isPartial ? acceptLeaderless(readingCluster(kafka)) : readingCluster(kafka);
-  const positions = new TopicPositions({ ...options, exact, topics: names, cluster, notes, logger });
+  const positions = new TopicPositions(cluster, names, { ...options, exact, notes, logger });
   const reading: Persistence & Pick<Reading, 'cluster'> = {
     cluster,
     doing,
@@ -102,7 +102,7 @@ export function read(
       if (!signal.aborted) throw kafkaFailure(error, doing);
     } finally {
       leave();
-      cluster.disconnect().catch(() => undefined);
+      drop(cluster);
     }
   }
 }
@@ -113,7 +113,7 @@ export function read(
 function inTime(records: readonly LogRecord[]): LogRecord[] {
   const latest = new Map<string, number>();
   const timed = records.map((record) => {
-    const partition = `${record.topic} ${record.partition}`;
+    const partition = partitionName(record);
     const time = Math.max(record.timestamp, latest.get(partition) ?? record.timestamp);
     latest.set(partition, time);
     return { record, time };

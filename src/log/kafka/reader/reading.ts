@@ -72,12 +72,9 @@ function progressOf(positions: readonly PartitionPosition[]): bigint {
 }
 
 /** Reading topics, as failures name it. */
-export function readingTopics(
-  topics: readonly string[],
-  target: CommandTarget,
-): { readonly doing: string; readonly asked: Asked } {
+export function readingTopics(topics: readonly string[], target: CommandTarget) {
   const names = [...new Set(topics)];
-  const asked = { operation: 'READ', topics: names, cluster: target } as const;
+  const asked: Asked = { operation: 'READ', topics: names, cluster: target };
   return { doing: `reading ${names.join(', ')}`, asked };
 }
 

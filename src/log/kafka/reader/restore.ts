@@ -2,7 +2,7 @@ import { oneAhead } from '../../../async/one-ahead';
 import { HighwaterError } from '../../../errors';
 import type { LogRecord } from '../../commit-log';
 import type { EndsAt, TopicEnds } from '../../consumer-log';
-import { type Cluster, readingCluster, withCluster } from '../connection/cluster';
+import { type Cluster, drop, partitionName, readingCluster, withCluster } from '../connection/cluster';
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
 import type { Asked } from '../connection/kafka-failure';
 import { type Persistence, persistently } from '../connection/persistently';
@@ -78,7 +78,7 @@ function roundsToEnd(
 function stalled(positions: readonly PartitionPosition[], stallMs: number): HighwaterError {
   const where = positions
     .filter((position) => !isAtEnd(position))
-    .map(({ topic, partition, next, end }) => `${topic}/${partition} stands at offset ${next} of ${end}`);
+    .map((one) => `${partitionName(one)} stands at offset ${one.next} of ${one.end}`);
   const what = `Nothing could be read for ${stallMs / 1000} s although there is more: ${where.join('; ')}. A transaction of another program is open there.`;
   return new HighwaterError('LOG_RESTORE_STALLED', what);
 }
@@ -109,7 +109,7 @@ export async function committedRecords(
 const PATIENCE_MS = 60_000;
 
 /** As `ConsumerLog.ends`. */
-export async function topicEnds(
+export function topicEnds(
   topic: string,
   at: EndsAt,
   signal: AbortSignal,
@@ -117,20 +117,13 @@ export async function topicEnds(
 ): Promise<TopicEnds> {
   return withCluster(kafka, async (cluster) => {
     if (at === 'reachable') acceptLeaderless(cluster);
-    const askId = async () => {
+    const ask = async () => {
       await cluster.connect();
-      return (await topicIds(cluster, [topic])).get(topic) ?? null;
+      // The id is asked for before the ends. If the topic is recreated in between, the ends do not count for the new topic.
+      const topicId = (await topicIds(cluster, [topic])).get(topic) ?? null;
+      return { topicId, ends: await endsOf(cluster, topic, at) };
     };
-    // The id is asked for before the ends. If the topic is recreated in between, the ends do not count for the new topic.
-    const asking = { ...readingTopics([topic], target), cluster, forMs: PATIENCE_MS, signal };
-    const topicId = await persistently(askId, asking);
-    const asks = at === 'committed' || at === 'reachable' ? 'end' : at;
-    const found = await endsOf(cluster, topic, asks, signal, target);
-    const known = found === null ? [] : partitionsOf(cluster, [topic]);
-    const leaderless = known.filter((one) => isLeaderless(cluster, one));
-    const ends = new Map<number, number | null>(leaderless.map(({ partition }) => [partition, null]));
-    for (const { partition, next } of found ?? []) ends.set(partition, Number(next));
-    return { topicId, ends };
+    return persistently(ask, { ...readingTopics([topic], target), cluster, forMs: PATIENCE_MS, signal });
   });
 }
 
@@ -142,32 +135,29 @@ export async function* load(
   { kafka, target }: ReadingDeps,
 ): AsyncGenerator<LogRecord> {
   const cluster = readingCluster(kafka);
+  const reading = { ...readingTopics([topic], target), signal };
+  const ask = () => cluster.connect().then(() => endsOf(cluster, topic, 'written'));
   try {
-    const ends = await endsOf(cluster, topic, 'written', signal, target);
-    if (ends === null) return;
-    const through = new Map(ends.map(({ partition, next }) => [partition, next - 1n]));
-    const { asked } = readingTopics([topic], target);
-    const options = { through, signal, stallMs: PATIENCE_MS, asked, isCompacted: isCompacted || undefined };
+    const ends = await persistently(ask, { ...reading, cluster, forMs: PATIENCE_MS });
+    const through = new Map([...ends].map(([partition, end]) => [partition, BigInt(end ?? 0) - 1n]));
+    if (through.size === 0) return;
+    const options = { ...reading, through, stallMs: PATIENCE_MS, isCompacted: isCompacted || undefined };
     yield* readThrough(cluster, topic, options);
   } finally {
-    cluster.disconnect().catch(() => undefined);
+    drop(cluster);
   }
 }
 
-/** Null if there is no such topic. */
-async function endsOf(
-  cluster: Cluster,
-  topic: string,
-  at: 'end' | Exclude<EndsAt, 'committed' | 'reachable'>,
-  signal: AbortSignal,
-  target: ReadingDeps['target'],
-): Promise<readonly PartitionPosition[] | null> {
-  const ask = async () => {
-    await cluster.connect();
-    if (!(await knowTopic(cluster, topic))) return null;
-    return typeof at === 'object'
-      ? offsetsSince(cluster, [topic], at.sinceMs)
-      : partitionOffsets(cluster, [topic], at);
-  };
-  return persistently(ask, { ...readingTopics([topic], target), cluster, forMs: PATIENCE_MS, signal });
+/** By partition. Null: it has no leader. Empty if there is no such topic. */
+async function endsOf(cluster: Cluster, topic: string, at: EndsAt): Promise<Map<number, number | null>> {
+  if (!(await knowTopic(cluster, topic))) return new Map();
+  const ofReaders = at === 'committed' || at === 'reachable';
+  const found =
+    typeof at === 'object'
+      ? await offsetsSince(cluster, [topic], at.sinceMs)
+      : await partitionOffsets(cluster, [topic], ofReaders ? 'end' : at);
+  const leaderless = partitionsOf(cluster, [topic]).filter((one) => isLeaderless(cluster, one));
+  const ends = new Map<number, number | null>(leaderless.map(({ partition }) => [partition, null]));
+  for (const { partition, next } of found) ends.set(partition, Number(next));
+  return ends;
 }

@@ -6,7 +6,7 @@ import type { Cluster } from '../connection/cluster';
 import { protocolType } from '../connection/kafka-failure';
 import { topicIds } from '../protocol/newer-requests';
 import { type LeaderlessNotes, leaderlessSince, partitionsOf } from './leaderless';
-import { isSamePartition, offsetsSince, partitionOffsets, positionLost, strays, topicsOf } from './offsets';
+import { offsetsSince, partitionOffsets, placeIn, positionLost, strays, topicsOf } from './offsets';
 import { isAtEnd, type PartitionPosition } from './partition-reader';
 import { knowTopic } from './reading';
 
@@ -15,10 +15,8 @@ export const GIVE_UP_MS = 30_000;
 /** Time to wait for open transactions without new records, in ms. */
 const SETTLE_MS = 2_000;
 
-/** The topics that are read without a group, from where, and up to where. */
+/** How topics are read without a group: from where, and up to where. */
 export interface TopicReading extends Omit<ReadOptions, 'signal'> {
-  readonly cluster: Cluster;
-  readonly topics: readonly string[];
   /**
    * Reading fails if records that were to come are gone, or the topic was recreated; there is only one topic. Otherwise it goes on with
    * the records that are there.
@@ -37,8 +35,6 @@ export interface TopicReading extends Omit<ReadOptions, 'signal'> {
 
 /** The partitions of one reading, and how far it is in each. */
 export class TopicPositions {
-  private readonly cluster: Cluster;
-  private readonly names: readonly string[];
   private all: PartitionPosition[] = [];
   /** Partitions that existed at the call and whose end could not be asked for then. They must not be read from their beginning. */
   private late: TopicPartition[] = [];
@@ -48,12 +44,14 @@ export class TopicPositions {
   /** The id of the topic of an exact reading. Null while it is not known, and if the brokers know no ids. */
   private topicId: string | null;
 
-  constructor(private readonly reading: TopicReading) {
-    this.cluster = reading.cluster;
-    this.names = reading.topics;
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly names: readonly string[],
+    private readonly reading: TopicReading,
+  ) {
     this.topicId = reading.exact?.topicId ?? null;
     for (const [partition, next] of reading.exact?.from ?? [])
-      if (next === null) this.late.push({ topic: this.names[0]!, partition });
+      if (next === null) this.late.push({ topic: names[0]!, partition });
   }
 
   /** Finds the partitions, where to begin, and without `follow` where to end. May be called again after an error. */
@@ -62,12 +60,12 @@ export class TopicPositions {
     await this.cluster.connect();
     await this.addPartitions(true);
     if (exact !== undefined) return;
-    this.late = partitionsOf(this.cluster, this.names).filter((one) => !includes(this.all, one));
+    this.late = partitionsOf(this.cluster, this.names).filter((one) => !placeIn(this.all, one));
     if (follow) return;
     // Up to the present ends of the topics; otherwise a busy publisher could keep a reader for ever. Open transactions count too,
     // since a commit is answered before its markers are written.
     for (const end of await partitionOffsets(this.cluster, topicsOf(this.all), 'written')) {
-      const position = this.all.find((one) => isSamePartition(one, end));
+      const position = placeIn(this.all, end);
       if (position !== undefined) position.end = end.next;
     }
     this.all = fromBeginning ? this.all.filter(({ end }) => end !== null) : [];
@@ -139,13 +137,13 @@ export class TopicPositions {
     if (exact !== undefined) await this.assertSame(found[0]!);
     const known = await partitionOffsets(this.cluster, found, 'beginning');
     if (follow) notes.look(this.cluster, found);
-    const added = known.filter((one) => !includes(this.all, one)).map((one) => this.placed(one));
-    const late = added.filter((one) => includes(this.late, one));
+    const added = known.filter((one) => !placeIn(this.all, one)).map((one) => this.placed(one));
+    const late = added.filter((one) => placeIn(this.late, one));
     const others = added.filter((one) => !late.includes(one));
     const leapt = await this.leap(late, true);
     const leaps = isBeginning && exact === undefined;
     this.all.push(...(leaps ? await this.leap(others, false) : others), ...leapt);
-    this.late = this.late.filter((one) => !includes(leapt, one));
+    this.late = this.late.filter((one) => !placeIn(leapt, one));
   }
 
   /** The topics that are there. */
@@ -191,8 +189,7 @@ export class TopicPositions {
       : starts;
     const back = 'positionsToEnd' in startAt ? BigInt(startAt.positionsToEnd) : 0n;
     return positions.filter((position) => {
-      const start = starts.find((one) => isSamePartition(one, position));
-      const latest = written.find((one) => isSamePartition(one, position));
+      const [start, latest] = [placeIn(starts, position), placeIn(written, position)];
       if (start === undefined || latest === undefined) return false;
       const next = start.next - back < latest.next ? start.next - back : latest.next;
       if (next > position.next) position.next = next;
@@ -234,8 +231,4 @@ export async function namesOf(cluster: Cluster): Promise<string[]> {
     .map(({ topic }) => topic)
     .filter((name) => !name.startsWith('__'))
     .sort();
-}
-
-function includes(partitions: readonly TopicPartition[], wanted: TopicPartition): boolean {
-  return partitions.some((one) => isSamePartition(one, wanted));
 }

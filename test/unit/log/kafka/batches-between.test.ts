@@ -1,6 +1,6 @@
 import type { Cluster } from '../../../../src/log/kafka/connection/cluster';
 import type { FetchAnswer, FetchedPartition } from '../../../../src/log/kafka/protocol/fetch';
-import { batchesBetween } from '../../../../src/log/kafka/reader/fetch-partitions';
+import { batchesBetween } from '../../../../src/log/kafka/reader/partition-reader';
 import { fetchedBatch, fetchedPartition, fetchingBroker } from '../../../support/fetched';
 
 /** One that answers as it is told, in order. Null: it wants to be asked less, and says nothing of any partition. */

@@ -1,6 +1,6 @@
 import type { FetchedPartition } from '../../../../src/log/kafka/protocol/fetch';
 import type { RecordBatch } from '../../../../src/log/kafka/protocol/record-batch';
-import { committedBatches, nextOffset } from '../../../../src/log/kafka/reader/fetch-partitions';
+import { committedBatches, nextOffset } from '../../../../src/log/kafka/reader/partition-reader';
 import { fetchedBatch, fetchedPartition } from '../../../support/fetched';
 
 const [A, B, C] = [1n, 2n, 3n] as const;

@@ -1,5 +1,5 @@
 import { KafkaJSProtocolError } from 'kafkajs';
-import type { Cluster } from '../../../../src/log/kafka/connection/cluster';
+import type { Broker, Cluster } from '../../../../src/log/kafka/connection/cluster';
 import type { FetchedPartition } from '../../../../src/log/kafka/protocol/fetch';
 import {
   fetchDecoded,
@@ -147,16 +147,13 @@ describe('where nothing comes though something stable ought to be there', () => 
     const position = { ...place, end };
     const cluster = single({ 1: nothing, 0: fetchedPartition([]) });
     const findBroker = cluster.findBroker.bind(cluster);
-    cluster.findBroker = async (node) => ({
-      ...(await findBroker(node)),
-      async describeConfigs() {
-        if (policy === null)
-          throw new KafkaJSProtocolError({ type: 'TOPIC_AUTHORIZATION_FAILED' } as unknown as Error);
-        return {
-          resources: [{ configEntries: [{ configName: 'cleanup.policy', configValue: policy }] }],
-        };
-      },
-    });
+    const describeConfigs = async () => {
+      if (policy === null)
+        throw new KafkaJSProtocolError({ type: 'TOPIC_AUTHORIZATION_FAILED' } as unknown as Error);
+      return { resources: [{ configEntries: [{ configName: 'cleanup.policy', configValue: policy }] }] };
+    };
+    cluster.findBroker = async (node) =>
+      ({ ...(await findBroker(node)), describeConfigs }) as unknown as Broker;
     await fetchRound(cluster, [position], 0);
     expect(position.next).toBe(next);
   });

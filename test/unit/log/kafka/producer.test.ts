@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { CompressionTypes, KafkaJSConnectionError, KafkaJSProtocolError } from 'kafkajs';
 import type { Broker, Cluster, ProduceAnswer } from '../../../../src/log/kafka/connection/cluster';
-import type { PartitionRecords } from '../../../../src/log/kafka/producer/produce';
 import { connectProducer } from '../../../../src/log/kafka/producer/producer';
-import type { ProduceRequest } from '../../../../src/log/kafka/protocol/produce-request';
+import type { PartitionRecords, ProduceRequest } from '../../../../src/log/kafka/protocol/produce-request';
 import { runs } from '../../../support/runs';
 
 type Produced = ProduceAnswer['topics'];

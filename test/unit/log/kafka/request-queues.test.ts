@@ -1,14 +1,13 @@
 import { CompressionCodecs } from 'kafkajs';
 import { kafkaClient } from '../../../../src/log/kafka/connection/client';
-import type { RequestQueue } from '../../../../src/log/kafka/connection/guards/each-broker';
+import type { RequestQueue } from '../../../../src/log/kafka/connection/cluster';
 import { restWhenEmpty } from '../../../../src/log/kafka/connection/guards/throttling';
 import { quietLogger } from '../../../support/source';
 
 /** As the connections of kafkajs use it. */
-interface Queue extends RequestQueue {
+interface Queue extends Omit<RequestQueue, 'push'> {
   push(request: { entry: object; expectResponse: boolean; sendRequest: () => void }): void;
   fulfillRequest(answer: { correlationId: number; payload: Buffer; size: number }): void;
-  maybeThrottle(ms: number): void;
   destroy(): void;
 }
 

@@ -1,9 +1,9 @@
 import { CompressionTypes } from 'kafkajs';
 import { HighwaterError } from '../../../../src/errors';
 import type { PartitionSends } from '../../../../src/log/kafka/producer/partitioned-records';
-import type { Appended, PartitionRecords } from '../../../../src/log/kafka/producer/produce';
 import type { TransactionalProducer } from '../../../../src/log/kafka/producer/producer';
 import { type WrittenOffsets, writeTransaction } from '../../../../src/log/kafka/producer/transaction';
+import type { Appended, PartitionRecords } from '../../../../src/log/kafka/protocol/produce-request';
 
 interface Answers {
   /** The brokers' answer for a partition's records. By default they take everything. */

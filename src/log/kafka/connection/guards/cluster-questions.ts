@@ -1,4 +1,5 @@
-import { type AdaptedBroker, taking } from './each-broker';
+import type { Broker } from '../cluster';
+import { taking } from './each-broker';
 
 /**
  * Error codes of Kafka's protocol: the partition has no leader now, or its leader cannot be reached from here.
@@ -16,12 +17,11 @@ interface Metadata {
 const accepting = new WeakSet<object>();
 
 /**
- * Makes a broker accept an answer about all topics when a partition in it has no leader. kafkajs throws such an answer away, and it asks about all topics whenever it needs only the list of brokers: to find the coordinator of a group, or
- * the controller. One foreign topic whose only broker is dead would keep every member from joining its group.
- *
- * A question that names topics still fails, because whoever names a topic needs its leaders, unless `acceptLeaderless` was called.
+ * Makes a broker accept an answer about all topics when a partition in it has no leader. kafkajs throws such an answer away, and asks
+ * about all topics when it needs only the list of brokers, to find a coordinator or the controller. One foreign topic whose only broker
+ * is dead would keep every member from joining its group. A question that names topics still fails, because whoever names a topic needs its leaders, unless `acceptLeaderless` was called.
  */
-export function tolerateLeaderless(broker: AdaptedBroker, cluster: object): void {
+export function tolerateLeaderless(broker: Broker, cluster: object): void {
   const ask = broker.metadata;
   const lenient = taking(broker, async ({ topicMetadata }: Metadata, parse) => {
     for (const { partitionMetadata } of topicMetadata) {

@@ -1,37 +1,8 @@
 import type { Kafka } from 'kafkajs';
-
-/** A broker object of kafkajs, as far as it is adapted here; not part of its published types. */
-export interface AdaptedBroker {
-  /** Covers all topics if none are named. */
-  metadata(topics?: readonly string[]): Promise<unknown>;
-  createTopics(request: object): Promise<unknown>;
-  readonly connectionPool: { readonly pool: readonly { readonly requestQueue: RequestQueue }[] };
-  /** How a request is sent, and its answer taken. */
-  lookupRequest(
-    apiKey: number,
-    definition: object,
-  ): (of: object) => {
-    readonly request: object;
-    readonly response: {
-      decode(payload: Buffer): Promise<object>;
-      /** @throws when the answer has an error anywhere */
-      parse(decoded: object): Promise<unknown>;
-    };
-  };
-}
-
-/** Through which a connection of kafkajs sends; not part of its published types. */
-export interface RequestQueue {
-  /** Requests that a quota of the brokers holds back, or that wait because enough others are on their way. */
-  readonly pending: readonly unknown[];
-  /** Sets a timer that sends as much of `pending` as possible, and then calls this again. */
-  scheduleCheckPendingRequests(): void;
-  /** Called for each answer, with the time for which the broker reads nothing more from this client, in ms. */
-  maybeThrottle(ms: number | null | undefined): void;
-}
+import type { ApiCall, Broker } from '../cluster';
 
 interface MadeCluster {
-  readonly brokerPool: { createBroker(options: unknown): AdaptedBroker };
+  readonly brokerPool: { createBroker(options: unknown): Broker };
 }
 
 const CREATE_CLUSTER = 'private:Kafka:createCluster';
@@ -41,7 +12,7 @@ const CREATE_CLUSTER = 'private:Kafka:createCluster';
  * application that uses kafkajs itself, stay as they are.
  * @param adapt is given the broker and the cluster that it belongs to
  */
-export function adaptBrokers(kafka: Kafka, adapt: (broker: AdaptedBroker, cluster: object) => void): Kafka {
+export function adaptBrokers(kafka: Kafka, adapt: (broker: Broker, cluster: object) => void): Kafka {
   const clusters = kafka as unknown as Record<symbol, (...given: unknown[]) => MadeCluster>;
   const made = Object.getOwnPropertySymbols(kafka).find(({ description }) => description === CREATE_CLUSTER);
   if (made === undefined) throw new Error('kafkajs has no place where it makes a cluster');
@@ -65,15 +36,16 @@ export function adaptBrokers(kafka: Kafka, adapt: (broker: AdaptedBroker, cluste
  * @param take is given an answer, which it may change, and what kafkajs makes of it
  */
 export function taking<Answer extends object>(
-  broker: AdaptedBroker,
+  broker: Broker,
   take: (answer: Answer, parse: () => Promise<unknown>) => Promise<unknown>,
-): AdaptedBroker {
-  const lookupRequest: AdaptedBroker['lookupRequest'] = (apiKey, definition) => {
-    const call = broker.lookupRequest(apiKey, definition);
+): Broker {
+  const lookupRequest: Broker['lookupRequest'] = (apiKey, definition) => {
+    const call = broker.lookupRequest<never>(apiKey, definition);
     return (of) => {
       const { request, response } = call(of);
       const parse = (decoded: object) => take(decoded as Answer, () => response.parse(decoded));
-      return { request, response: { decode: (payload) => response.decode(payload), parse } };
+      const decode = (payload: Buffer) => response.decode(payload);
+      return { request, response: { decode, parse: parse as ApiCall<never>['response']['parse'] } };
     };
   };
   return Object.create(broker, { lookupRequest: { value: lookupRequest } });
@@ -87,7 +59,7 @@ interface Created {
  * Keeps the brokers' own reason for a topic that they do not create. kafkajs reads it and throws it away, and its own text for a code,
  * such as "Request parameters do not satisfy the configured policy", tells nobody which policy.
  */
-export function keepReasons(broker: AdaptedBroker): void {
+export function keepReasons(broker: Broker): void {
   const create = broker.createTopics;
   const telling = taking(broker, ({ topicErrors }: Created, parse) =>
     parse().catch((error: { readonly errors?: readonly { readonly topic?: string; message: string }[] }) => {

@@ -31,20 +31,16 @@ export function endingSilent(factory: ISocketFactory, patience: Patience): ISock
     const socket = factory(given);
     const peers = open.get(address) ?? new Set();
     open.set(address, peers);
-    watch(
-      socket,
-      peers,
-      (ms, since) => {
-        const what = `Connection timeout: ${address} did not answer within ${ms} ms`;
-        const openedBefore = performance.now() - patience.firstMs;
-        for (const peer of [...peers]) {
-          const isAsking = peer.socket === socket;
-          if (!isAsking && (peer.openedAt > openedBefore || peer.lastSignAt >= since)) continue;
-          peer.socket.destroy(Object.assign(new Error(what), { code: 'ETIMEDOUT' }));
-        }
-      },
-      patience,
-    );
+    const endAll = (ms: number, since: number): void => {
+      const what = `Connection timeout: ${address} did not answer within ${ms} ms`;
+      const openedBefore = performance.now() - patience.firstMs;
+      for (const peer of [...peers]) {
+        const isAsking = peer.socket === socket;
+        if (!isAsking && (peer.openedAt > openedBefore || peer.lastSignAt >= since)) continue;
+        peer.socket.destroy(Object.assign(new Error(what), { code: 'ETIMEDOUT' }));
+      }
+    };
+    watch(socket, peers, endAll, patience);
     return socket;
   };
 }

@@ -1,5 +1,5 @@
 import type { Logger } from '../../../../logging/logger';
-import type { AdaptedBroker, RequestQueue } from './each-broker';
+import type { Broker, RequestQueue } from '../cluster';
 
 /** Shorter ones smooth what a client does, and nobody notices them. In ms. */
 const WORTH_TELLING_MS = 1_000;
@@ -12,7 +12,7 @@ const WORTH_TELLING_MS = 1_000;
  */
 export function queueWatch(logger: Logger, onThrottled: (ms: number) => void) {
   let isTold = false;
-  return ({ connectionPool }: AdaptedBroker): void => {
+  return ({ connectionPool }: Broker): void => {
     for (const { requestQueue } of connectionPool.pool) {
       restWhenEmpty(requestQueue);
       const throttle = requestQueue.maybeThrottle;

@@ -5,8 +5,8 @@ import type { CommandTarget } from '../../connection/admin-commands';
 import type { Cluster } from '../../connection/cluster';
 import { recordsOf } from '../../protocol/record-batch';
 import { isFence } from '../../reader/fence';
-import { batchesBetween } from '../../reader/fetch-partitions';
 import { type OffsetRange, offsetRanges } from '../../reader/offsets';
+import { batchesBetween } from '../../reader/partition-reader';
 import { committedRecords } from '../../reader/restore';
 
 /** How far a feed is committed: what its source offset says of that, by its headers. */
@@ -189,11 +189,7 @@ export async function ownTransactions(
  * brokers give it a new producer id after 32,767 takeovers, when the epochs of the old one are used up.
  * @returns the offset of the first record of each transaction
  */
-export async function openOfOthers(
-  cluster: Cluster,
-  tail: OffsetRange,
-  producerId: string,
-): Promise<bigint[]> {
+export async function openOfOthers(cluster: Cluster, tail: OffsetRange, producerId: string) {
   const open = new Map<bigint, bigint>();
   for await (const batch of batchesBetween(cluster, tail, tail.first, tail.end)) {
     if (!batch.inTransaction || String(batch.producerId) === producerId) continue;

@@ -2,11 +2,10 @@ import type { TopicPartition } from 'kafkajs';
 import type { HighwaterError } from '../../../../errors';
 import type { LogRecord } from '../../../commit-log';
 import { abortCommand } from '../../connection/admin-commands';
-import type { ProducerIdentity } from '../../connection/cluster';
+import { drop, type ProducerIdentity, partitionName } from '../../connection/cluster';
 import { brokersFailed, isRefusedProducer } from '../../connection/kafka-failure';
 import { persistently } from '../../connection/persistently';
 import {
-  drop,
   type TransactionalProducer,
   TransactionCoordinator,
   transactionTimeout,
@@ -69,22 +68,18 @@ async function look(deps: FeedLog, forMs: number): Promise<Look> {
       partitionOffsets(deps.cluster, topics, 'written'),
     ]);
   const [stable, written] = await lookFor(deps, asking, forMs);
-  const ends = new Map(written.map((position) => [nameOf(position), position.next]));
+  const ends = new Map(written.map((position) => [partitionName(position), position.next]));
   const open = new Map<string, OffsetRange>();
   for (const position of stable) {
     const { topic, partition, next: first } = position;
-    const end = ends.get(nameOf(position)) ?? first;
-    if (end > first) open.set(nameOf(position), { topic, partition, first, end });
+    const end = ends.get(partitionName(position)) ?? first;
+    if (end > first) open.set(partitionName(position), { topic, partition, first, end });
   }
   return { open, ends };
 }
 
 /** @returns records that were committed and are lost */
-async function endHanging(
-  deps: FeedLog,
-  before: Look,
-  acknowledged: CommitMark | null,
-): Promise<LogRecord[]> {
+async function endHanging(deps: FeedLog, before: Look, acknowledged: CommitMark | null) {
   const { cluster, topics, transactionalId } = deps;
   const isOffset = ({ topic }: LogRecord) => topic === topics.sourceOffset.name;
   const coordinator = new TransactionCoordinator(cluster, transactionalId);
@@ -144,9 +139,9 @@ async function endHanging(
 /** Whether an owner wrote on between the first look and the end of its ownership. Then that owner aborted, and knew why. */
 async function wentOn({ cluster, topics, signal }: FeedLog, before: Look, now: Look): Promise<boolean> {
   const place = { topic: topics.sourceOffset.name, partition: 0 };
-  const next = before.ends.get(nameOf(place)) ?? 0n;
-  const end = now.ends.get(nameOf(place)) ?? next;
-  const stable = now.open.get(nameOf(place))?.first ?? end;
+  const next = before.ends.get(partitionName(place)) ?? 0n;
+  const end = now.ends.get(partitionName(place)) ?? next;
+  const stable = now.open.get(partitionName(place))?.first ?? end;
   return (await committedRecords(cluster, { ...place, next, end: stable }, signal)).length > 0;
 }
 
@@ -168,7 +163,7 @@ function warnOfHanging(
 function warnOfLost({ logger, topics: { feed } }: FeedLog, lost: readonly LogRecord[]): void {
   logger.warn(
     `the brokers left a committed transaction of feed ${feed} open and then aborted it in part (KAFKA-20734); the missing records are written again`,
-    { feed, records: lost.length, partitions: [...new Set(lost.map(nameOf))].join(', ') },
+    { feed, records: lost.length, partitions: [...new Set(lost.map(partitionName))].join(', ') },
   );
 }
 
@@ -180,7 +175,7 @@ async function warnOfOthers(deps: FeedLog, { open }: Look, { producerId }: Produ
     const offsets = await lookFor(deps, () => openOfOthers(cluster, tail, producerId));
     for (const offset of offsets)
       logger.warn(
-        `a transaction that feed ${feed} cannot end is open in ${nameOf(tail)} from offset ${offset} on; it is of another program, or of a producer id that the brokers have replaced since. Committed readers stand still there; the feed is published all the same. If it stays open, end it: ${abortCommand(target, tail, offset)}`,
+        `a transaction that feed ${feed} cannot end is open in ${partitionName(tail)} from offset ${offset} on; it is of another program, or of a producer id that the brokers have replaced since. Committed readers stand still there; the feed is published all the same. If it stays open, end it: ${abortCommand(target, tail, offset)}`,
         { feed },
       );
   }
@@ -192,21 +187,14 @@ function stillOpen(open: readonly OwnTransaction[]): HighwaterError {
 }
 
 function placeText(one: OwnTransaction): string {
-  return `${nameOf(one)} from offset ${one.firstOffset} to ${one.lastOffset}`;
-}
-
-function nameOf({ topic, partition }: TopicPartition): string {
-  return `${topic}/${partition}`;
+  return `${partitionName(one)} from offset ${one.firstOffset} to ${one.lastOffset}`;
 }
 
 /**
  * Asks a coordinator that moves, loads, or still ends an earlier transaction.
  * @throws the refusal of a producer that is not the latest, as kafkajs throws it; HighwaterError KAFKA_*, LOG_FAILED; the signal's reason
  */
-async function patiently<T>(
-  { cluster, transactionalId, signal }: FeedLog,
-  ask: () => Promise<T>,
-): Promise<T> {
+async function patiently<T>({ cluster, transactionalId, signal }: FeedLog, ask: () => Promise<T>) {
   const doing = `ending transactions of ${transactionalId}`;
   const tried = async () => {
     try {
@@ -223,11 +211,7 @@ async function patiently<T>(
 }
 
 /** The outage that makes transactions hang also moves leaders. */
-function lookFor<T>(
-  { cluster, topics: { feed }, signal }: FeedLog,
-  work: () => Promise<T>,
-  forMs = END_MS,
-): Promise<T> {
+function lookFor<T>({ cluster, topics: { feed }, signal }: FeedLog, work: () => Promise<T>, forMs = END_MS) {
   const doing = `looking for open transactions of feed ${feed}`;
   return persistently(work, { cluster, doing, forMs, signal });
 }

@@ -5,24 +5,12 @@ import type { ReadingDeps } from '../../../../../src/log/kafka/reader/reading';
 import { fetchedBatch, fetchedPartition, fetchingBroker } from '../../../../support/fetched';
 import { quietLogger } from '../../../../support/source';
 
-/** A partition of which each answer has one record, when the test lets it. */
-function cluster() {
-  const answers: (() => void)[] = [];
-  const broker = fetchingBroker(async ({ topics }) => {
-    const { fetchOffset } = topics[0]!.partitions[0]!;
-    await new Promise<void>((resolve) => answers.push(resolve));
-    const batches = [fetchedBatch(Number(fetchOffset))];
-    return { responses: [{ topicName: 't', partitions: [fetchedPartition(batches)] }] };
-  });
+/** Reads from one broker that leads every partition. */
+function fetchingFrom(broker: ReturnType<typeof fetchingBroker>) {
   const port = {
     findLeaderForPartitions: () => ({ 1: [0] }),
     findBroker: async () => broker,
   } as unknown as Cluster;
-  return { port, answers };
-}
-
-it('never takes what was fetched and not handed over yet for done, at no moment between the two', async () => {
-  const { port, answers } = cluster();
   const over = new AbortController();
   const fetching = sharedFetch(port, {
     target: {} as ReadingDeps['target'],
@@ -32,6 +20,19 @@ it('never takes what was fetched and not handed over yet for done, at no moment 
     recreated: () => undefined,
     notes: new LeaderlessNotes(quietLogger()),
   });
+  return { fetching, over };
+}
+
+it('never takes what was fetched and not handed over yet for done, at no moment between the two', async () => {
+  // Each answer has one record, when the test lets it.
+  const answers: (() => void)[] = [];
+  const broker = fetchingBroker(async ({ topics }) => {
+    const { fetchOffset } = topics[0]!.partitions[0]!;
+    await new Promise<void>((resolve) => answers.push(resolve));
+    const batches = [fetchedBatch(Number(fetchOffset))];
+    return { responses: [{ topicName: 't', partitions: [fetchedPartition(batches)] }] };
+  });
+  const { fetching, over } = fetchingFrom(broker);
   const records = fetching.records('t', 0, 0)[Symbol.asyncIterator]();
   const first = records.next();
   await new Promise(setImmediate);
@@ -70,19 +71,7 @@ it('a partition that cannot be decoded is named, and costs the others nothing', 
       }),
     };
   });
-  const port = {
-    findLeaderForPartitions: () => ({ 1: [0] }),
-    findBroker: async () => broker,
-  } as unknown as Cluster;
-  const over = new AbortController();
-  const fetching = sharedFetch(port, {
-    target: {} as ReadingDeps['target'],
-    logger: quietLogger(),
-    signal: over.signal,
-    topicIds: new Map(),
-    recreated: () => undefined,
-    notes: new LeaderlessNotes(quietLogger()),
-  });
+  const { fetching, over } = fetchingFrom(broker);
   const [whole, damaged] = [0, 1].map((partition) =>
     fetching.records('t', partition, 0)[Symbol.asyncIterator](),
   );
