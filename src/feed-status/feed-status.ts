@@ -271,7 +271,7 @@ const noOwner: FeedProblem = {
   severity: 'bad',
   what: 'No live instance publishes it.',
   remedy:
-    'Start a publisher that has this feed (`highwater run`, HIGHWATER_FEEDS). If one should run: `highwater doctor` says what keeps it from starting.',
+    'Start a publisher that has this feed (`highwater run`, HIGHWATER_FEEDS). If one runs, it cannot take the feed over: its log and `highwater doctor` say why.',
 };
 
 const ownerUnknown: FeedProblem = {

@@ -236,7 +236,7 @@ export class PageReader {
   }
 
   /**
-   * Compares the rows of all pages with those that answers have announced.
+   * Compares the rows of all pages with the rows that answers have announced.
    * @param behind the page that ends them: it has no rows, or shows some again @param shown rows on the pages before it
    */
   noteEnd(from: number, behind: FetchedPage, shown: number): void {
