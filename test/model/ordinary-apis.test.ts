@@ -7,6 +7,7 @@ import { ended, reconciled } from '../support/operations';
 import {
   anyShape,
   namedErrors,
+  plainShape,
   styledFeed,
   styledVendor,
   type VendorRow,
@@ -130,6 +131,8 @@ function isNumbered({ style }: VendorShape): boolean {
 
 /** A replica lags by so many writes. */
 const LAG = 3;
+/** More than all operations of a world take. */
+const MOST_REQUESTS = 100_000;
 /** Rows side by side that no page shows. */
 const HIDDEN = 30;
 
@@ -160,7 +163,7 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
   const source: Source = {
     async fetchPage(feed, request, signal) {
       clock.ms += 10;
-      requests++;
+      if (++requests > MOST_REQUESTS) throw new Error('it does not end');
       if (isDue(unrest.fails)) throw new HighwaterError('SOURCE_UNAVAILABLE', 'GET answered with 503.');
       // Records that are written at every request would have more versions than the API has records.
       if (isDue(unrest.moves) && shape.beside !== 'versions') move(requests * 7);
@@ -298,4 +301,25 @@ it(
     await fc.assert(fc.asyncProperty(world, play), RUNS);
   },
   modelMs(RUNS.numRuns),
+);
+
+/** The filter goes by the time of creation, so that all delays look like one lag of hours: each second shows the rows of hours again. */
+const lagBehindWrites: World = {
+  shape: {
+    ...plainShape,
+    ...{ style: 'link', blanks: 3, beginsBlank: true, endless: true, linksNumbers: true },
+    ...{ first: 'one, zero is empty', pastEnd: 'last page', ties: 'by page', since: 'created', says: 'more' },
+  },
+  rows: 60,
+  perSecond: 3,
+  pageSize: 10,
+  delay: 0.1,
+  steps: [{ kind: 'lose next' }, { kind: 'poll' }, { kind: 'create', at: 674, count: 1 }],
+  unrest: { moves: 7, stale: 0, fails: 0 },
+};
+
+it(
+  'polls end though rows are written faster than a filter with a lag shows them',
+  () => play(lagBehindWrites),
+  600_000,
 );

@@ -55,6 +55,16 @@ export function jointOf({ length, updated }: PageFacts, anchor: number, inner: b
   return before > anchor ? before : null;
 }
 
+/**
+ * Leaps over rows that move. Each leap goes further: if rows move in every second, the next page is full of them again. Rows dated in
+ * between come with later polls.
+ * @returns null after the last leap
+ */
+export function leapOver({ leaps }: KeysetCursor, now: number): KeysetCursor | null {
+  if (leaps >= MOST_LEAPS) return null;
+  return { anchor: now + 10 ** leaps, expectsRows: false, leaps: leaps + 1 };
+}
+
 /** Decides how an ordered scan goes on after a page that was not empty. */
 export function nextStep(cursor: KeysetCursor, page: PageFacts, context: PageContext): Step {
   // Before re-anchoring: an idle poll is one request.
@@ -64,13 +74,8 @@ export function nextStep(cursor: KeysetCursor, page: PageFacts, context: PageCon
   if (last > pin && last <= now) {
     // All rows that the server held at the pin have been read. Rows that moved meanwhile are left to the next poll, which starts
     // below them. But rows dated ahead would stay behind the moving rows for ever.
-    if (cursor.leaps >= MOST_LEAPS) return { kind: 'end' };
-    // Each leap goes further: if rows move in every second, the next page is full of them again. Rows dated in between come
-    // with later polls.
-    return {
-      kind: 'anchor',
-      cursor: { anchor: now + 10 ** cursor.leaps, expectsRows: false, leaps: cursor.leaps + 1 },
-    };
+    const leapt = leapOver(cursor, now);
+    return leapt === null ? { kind: 'end' } : { kind: 'anchor', cursor: leapt };
   }
   // A page of one second shows no order. If rows came newest first, re-anchoring at it would skip all older rows. And a page that does
   // not pass the anchor leads nowhere: a filter with a lag shows rows in front of it.

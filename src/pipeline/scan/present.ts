@@ -27,6 +27,8 @@ const MOVING_PAGES = 5;
  *   Otherwise a scan would follow rows dated behind both clocks for as long as they are behind.
  */
 export class Clocks {
+  /** The latest time of the server in an answer. */
+  now = 0;
   private elapsedMs = 0;
   private lastAtMs: number | null = null;
   private readonly pins: Record<'server' | 'own', { second: number; readonly atMs: number } | null> = {
@@ -54,13 +56,7 @@ export class Clocks {
     if (this.lastAtMs !== null) this.elapsedMs += Math.max(0, observedAtMs - this.lastAtMs);
     this.lastAtMs = observedAtMs;
     const last = facts.last ?? 0;
-    for (const [clock, second] of [
-      ['server', serverSecond],
-      ['own', ownSecond],
-    ] as const) {
-      if (!this.snapshot || last >= second - this.overlapSeconds)
-        pins[clock] ??= { second, atMs: this.elapsedMs };
-    }
+    this.pinTo(page);
     const { server, own } = pins;
     if (server !== null) {
       const then = Math.min(serverSecond, ownSecond) - Math.ceil((this.elapsedMs - server.atMs) / 1000);
@@ -76,10 +72,31 @@ export class Clocks {
   }
 
   /**
+   * Whether the next row is one that has moved since the scan has its end. A filter with a lag shows such rows only behind the first page of an
+   * anchor.
+   */
+  isBeyond(second: number): boolean {
+    const { server } = this.pins;
+    return server !== null && second > server.second && second <= this.now;
+  }
+
+  private pinTo({ facts, serverSecond, ownSecond }: FetchedPage): void {
+    this.now = Math.max(this.now, serverSecond);
+    for (const [clock, second] of [
+      ['server', serverSecond],
+      ['own', ownSecond],
+    ] as const)
+      if (!this.snapshot || (facts.last ?? 0) >= second - this.overlapSeconds)
+        this.pins[clock] ??= { second, atMs: this.elapsedMs };
+  }
+
+  /**
    * Call it for all other pages: if replicas differ, rows may be seen to move only there.
    * @returns whether rows of the page may be taken for moving rows
    */
-  saw({ facts, serverSecond, ownSecond }: FetchedPage, isShort = false): boolean {
+  saw(page: FetchedPage, isShort = false): boolean {
+    const { facts, serverSecond, ownSecond } = page;
+    this.pinTo(page);
     const [last, present] = [facts.last ?? 0, Math.max(serverSecond, ownSecond)];
     const { moved, nothingElse } = movesOn(facts, isShort ? -1 : present, this.seen);
     if (moved || nothingElse) {

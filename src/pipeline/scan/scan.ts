@@ -3,7 +3,7 @@ import type { Logger } from '../../logging/logger';
 import type { Source } from '../../source/source';
 import type { Paging, ScanPage } from '../../types';
 import { allPages } from './all-pages';
-import { jointOf, type KeysetCursor, nextStep } from './keyset-cursor';
+import { jointOf, type KeysetCursor, leapOver, nextStep } from './keyset-cursor';
 import { believed, isOutOfOrder, showsOlder } from './order';
 import { mayBeCut } from './pages/first-page';
 import { bringsNothingNew, type FetchedPage, type PageFacts } from './pages/page-facts';
@@ -61,8 +61,7 @@ export async function* scan(
       ? withPageSize(start.paging, feed.pageSize)
       : start.paging;
   const reader = new PageReader(feed, deps.source, paging, signal, start.shownRecords);
-  // Only a scan of the whole feed can learn the paging, because its rows have different seconds. A reconcile believes nothing that was
-  // learned before.
+  // Only the whole feed has rows of enough seconds to learn its paging. A reconcile believes nothing that was learned before.
   const isWhole = start.whole === true || (start.snapshot && start.highWaterMark === 0);
   const isUnknown = reader.paging().unit === null || feed.paging.style !== 'page';
   if (start.whole === true || (isWhole && isUnknown)) await reader.learnPaging();
@@ -385,8 +384,12 @@ class OrderedScan {
     if (unshown !== null)
       return (await this.rejoined(page, unshown, cursor.anchor)) === null ? 'out-of-order' : 'read-again';
     this.moveMark(mark, next ?? second + 1);
-    if (next === null) {
-      if (yield* this.entersNextWindow(window.page)) return 'read';
+    const isBeyond = next !== null && this.clocks.isBeyond(next);
+    const leapt = isBeyond ? leapOver(cursor, this.clocks.now) : null;
+    if (leapt !== null) this.moveTo(leapt, null);
+    if (leapt !== null) return 'read';
+    if (next === null || isBeyond) {
+      if (next === null && (yield* this.entersNextWindow(window.page))) return 'read';
       yield position.lastPage(window.page);
       return 'end';
     }

@@ -236,8 +236,7 @@ it.each([
       rows,
       (all, { pageOffset }) => {
         const isPast = pageOffset >= reach;
-        // The last page is shorter than the others.
-        const from = isPast ? reach - 30 : pageOffset;
+        const from = isPast ? reach - 50 : pageOffset;
         return { rows: all.slice(from, Math.min(from + 50, reach)), ...(!isPast && { total: all.length }) };
       },
       { parameters },

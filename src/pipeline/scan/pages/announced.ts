@@ -41,12 +41,13 @@ export class Announced {
     { facts, isLast, total: told }: FetchedPage,
     { from, shown, isFiltered, mayLack }: PagesRead,
   ): void {
-    // A page that shows rows again may be the last one.
+    // A page that shows rows again says nothing of its own.
     const isAgain = facts.length > 0;
     if (isLast === false && !isAgain) this.hidden ??= { by: 'more' };
     const first = this.latestTotal?.from === from ? this.latestTotal.total : null;
-    const total = told ?? (isAgain ? first : null);
-    if (isLast !== null || total === null || total <= shown || total - shown < mayLack) return;
+    const total = isAgain ? first : told;
+    const isSaid = isLast !== null && !isAgain;
+    if (isSaid || total === null || total <= shown || total - shown < mayLack) return;
     this.unshown ??= { by: 'total', total, shown };
     if (!isFiltered || this.isTotalFiltered) this.hidden ??= this.unshown;
   }

@@ -23,6 +23,9 @@ export const MOST_RESTARTS = 3;
 const MOST_PAGES_A_RECORD = 2;
 const MORE_PAGES = 10;
 
+/** So many pages in a row that have only rows of the time since the walk began. */
+const MOST_FRESH_PAGES = 1_000;
+
 /**
  * While pages are walked, rows that the vendor updates leave the window, and the rows behind them move one place forward.
  * An upward walk would skip rows then. So numbered pages are walked from the last to the first, where a move causes a repeat,
@@ -212,6 +215,7 @@ export class PageWalk {
   /** The first climb passes all pages; a later one only those from the end that was known. */
   private async *climb(isFirst: boolean): AsyncGenerator<FetchedPage, WalkEnd | null> {
     let quiet = 0;
+    let fresh = 0;
     for (;;) {
       const n = this.begins.length - 1;
       const begin = this.begins[n]!;
@@ -231,6 +235,8 @@ export class PageWalk {
         this.reader.noteEnd(this.window.from, page, begin);
         return null;
       }
+      fresh = this.isFresh(page) ? fresh + 1 : 0;
+      if (fresh > MOST_FRESH_PAGES) return 'not-settled';
       const { size } = this.seen;
       const { inside, named, hasOlder } = this.take(page);
       yield page;
@@ -249,6 +255,11 @@ export class PageWalk {
         Math.min(begin + page.facts.length, n === 0 ? this.secondBegin : Number.POSITIVE_INFINITY),
       );
     }
+  }
+
+  /** All rows are younger than the walk: if the vendor writes as many rows as a page has, the end is never reached. */
+  private isFresh({ facts: { updated } }: FetchedPage): boolean {
+    return updated.length > 0 && updated.every((second) => second !== null && second >= this.began);
   }
 
   /**

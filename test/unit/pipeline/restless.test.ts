@@ -1,0 +1,38 @@
+import type { Source } from '../../../src/source/source';
+import { plainShape, styledFeed, styledVendor, type VendorShape } from '../../support/styled-vendor';
+import { testPublisher } from '../../support/test-publisher';
+
+/** An API whose rows are written as fast as they are read. */
+const NOW_MS = 1_790_000_000_000;
+
+async function start(traits: Partial<VendorShape>, pageSize: number) {
+  const clock = { ms: NOW_MS };
+  const second = () => Math.floor(clock.ms / 1000);
+  const shape = { ...plainShape, ...traits };
+  const vendor = styledVendor(shape, () => clock.ms);
+  for (let i = 0; i < 60; i++) vendor.write(`r${i}`, second() - 900 + 10 * i);
+  const counts = { requests: 0, isRestless: false };
+  const source: Source = {
+    async fetchPage(feed, request, signal) {
+      clock.ms += 10;
+      if (++counts.requests > 5_000) throw new Error('the poll does not end');
+      if (counts.isRestless) vendor.write(`n${counts.requests}`, second());
+      return vendor.fetchPage(feed, request, signal);
+    },
+  };
+  const publisher = await testPublisher(styledFeed(shape, { pageSize, pollIntervalMs: 10 }), source);
+  return { publisher, vendor, counts };
+}
+
+it('a poll ends though each page brings a new row', async () => {
+  const { publisher, vendor, counts } = await start({ style: 'cursor', filter: false }, 1);
+  await publisher.poll();
+  counts.isRestless = true;
+  counts.requests = 0;
+  await publisher.poll({ wide: true });
+  expect(publisher.logger.warnings.join()).toContain('kept changing while they were read');
+  counts.isRestless = false;
+  counts.requests = 0;
+  await publisher.poll({ wide: true });
+  expect(publisher.owned().deps.state.recordCount).toBe(vendor.rows.size);
+});
