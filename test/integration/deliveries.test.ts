@@ -441,6 +441,26 @@ it('a delivery whose next events are gone says so, in status as well, and goes o
   expect(String(receiver.received[1]!.body)).toContain('Withdrawn');
 }, 120_000);
 
+it('a delivery of a compacted topic has lost nothing if a later record took the place of an earlier one', async () => {
+  const { write } = await publisher();
+  await write({ id: 'a', status: 'Filed' });
+  const receiver = await startReceiver();
+  const to = `{ webhook: "${receiver.url}" }`;
+  const delivery = `{ topics: [ipos.current], from: beginning, to: ${to} }`;
+  const file = path.join(folder(), 'highwater.yaml');
+  writeFileSync(file, `dataDir: ${folder()}\ndeliveries:\n  desk: ${delivery}\n`);
+  const first = deliver();
+  await until(() => receiver.received.length === 1);
+  first.signal('SIGTERM');
+  await first.ended();
+  for (const status of ['Priced', 'Amended', 'Withdrawn']) await write({ id: 'a', status });
+  const status = here(['status', '--feeds', 'ipos', '--json'], { cwd: folder() });
+  await status.ended();
+  expect(JSON.parse(status.stdout().trim().split('\n').at(-1)!)).toMatchObject({ waits_for: null });
+  deliver();
+  await until(() => String(receiver.received.at(-1)!.body).includes('Withdrawn'));
+}, 120_000);
+
 it('a receiver that asks for no pause gets one all the same', async () => {
   const { write } = await publisher();
   const asked: number[] = [];

@@ -5,6 +5,7 @@ import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import type { LogRecord } from '../../commit-log';
 import type { ConsumerLog, EndsAt, GroupMember } from '../../consumer-log';
+import { isCompacted } from '../../topics';
 import { groupPositions } from '../backup';
 import { makeDataFolder } from '../file/data-folder';
 import { lockFolder } from '../file/folder-lock';
@@ -108,7 +109,8 @@ export function openLocalConsumerLog(
 }
 
 function offsetAt(reader: ReaderConnection, topic: string, partition: number, at: EndsAt): number {
-  if (at === 'beginning') return reader.firstOffset(topic, partition);
+  // A compacted topic keeps the latest record of each key, wherever it lies.
+  if (at === 'beginning') return isCompacted(reader.topic(topic)!) ? 0 : reader.firstOffset(topic, partition);
   // Before the other question: a record that is written between them is not passed over.
   const end = reader.endOffset(topic, partition);
   return typeof at === 'object' ? (reader.offsetSince(topic, partition, at.sinceMs) ?? end) : end;
