@@ -105,7 +105,7 @@ export function keptImagesContract(publisher: CliPublisher): void {
       await until(() => hasEnded || filesOf('.table').length > round % 3);
       running.signal('SIGKILL');
       await ended;
-      // What it has written comes later than its requests.
+      // Its log lines may arrive after its requests.
       if (/goes on with the images/.test(running.stderr())) kept++;
     }
     const last = run();

@@ -72,8 +72,8 @@ export class Clocks {
   }
 
   /**
-   * Whether the next row is one that has moved since the scan has its end. A filter with a lag shows such rows only behind the first page of an
-   * anchor.
+   * Whether a row lies between the scan's end and the present, so it was written since the scan began. With a lag of the filter, such rows
+   * come only on the pages behind the first one.
    */
   isBeyond(second: number): boolean {
     const { server } = this.pins;

@@ -153,7 +153,7 @@ export function inferPaging(zero: PageFacts, one: PageFacts, two: PageFacts): Un
 }
 
 /**
- * Whether the server cannot count so. From one record to the next, a page loses its first row; from page to page, all of them.
+ * Whether two pages rule out a unit. If the parameter counts records, the next value loses the first row; if it counts pages, all rows.
  * @param one the page of the value behind that of page `zero`
  */
 function contradicts({ unit, firstPage }: Unit, zero: PageFacts, one: PageFacts): boolean {
@@ -166,8 +166,8 @@ function contradicts({ unit, firstPage }: Unit, zero: PageFacts, one: PageFacts)
 }
 
 /**
- * Number of the rows that are not on the page. Null if they are too few to be on another page, and not the first ones, which any position
- * leaves out: rows that are removed meanwhile. Null also if a row is there but has moved by an update.
+ * Number of the rows that are not on the page. Null if it proves nothing: a row has moved by an update, or only some rows are missing and they
+ * are not the first ones, so the vendor has removed them meanwhile.
  */
 function missingFrom(page: PageFacts, zero: PageFacts, rows: readonly (string | null)[]): number | null {
   const seconds = new Map(page.ids.map((id, i) => [id, page.updated[i]]));
