@@ -50,7 +50,7 @@ function run(...args: readonly string[]): CommandRun {
 const printed = (one: CommandRun) => one.stdout() + one.stderr();
 
 function expectSilence(...runs: readonly CommandRun[]): void {
-  for (const one of runs) expect(printed(one)).not.toMatch(/S3cret|issued-|4711/);
+  for (const one of runs) expect(printed(one)).not.toMatch(/S3cret|issued-|sesame/);
 }
 
 it('two feeds share one token, and a token that ends in the middle of a scan is renewed', async () => {
@@ -79,7 +79,7 @@ it('two feeds share one token, and a token that ends in the middle of a scan is 
 });
 
 it('a refused client parks the feeds by name, and they go on once its secret is replaced', async () => {
-  writeSecret('wrongS3cret4711');
+  writeSecret('wrongS3cretsesame');
   const running = run('run');
   const said =
     /POST \S+\/oauth\/token answered 401 with invalid_client: No such client; .*\.clientSecretFile/;
@@ -112,7 +112,7 @@ it('doctor fetches a token and says so, and names the key of a secret that is re
   expect(good.stdout()).toContain(`fetched from ${tokens.url}`);
   expect(good.stdout().match(/✓ token/g)).toHaveLength(1);
   expect(tokens.asked).toHaveLength(1);
-  tokens.secret = 'another4711';
+  tokens.secret = 'anothersesame';
   const bad = run('doctor');
   expect((await bad.ended()).code).toBe(1);
   expect(bad.stdout().replace(/\s+/g, ' ')).toMatch(/✗ token .* feeds\.analysts\.auth\.clientSecretFile/);

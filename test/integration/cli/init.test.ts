@@ -513,12 +513,12 @@ it.each([
   ['ftp://example.com/x', [], 'is not the address of an endpoint'],
   ['http://example.com/x', ['--name', '../x'], 'cannot be the name of a feed'],
   ['http://example.com/ipos', [], 'is a feed that comes with highwater'],
-  ['http://example.com/x?api_key=4711', [], 'api_key carries a secret'],
-  ['http://example.com/x', ['--header', 'Authorization: Bearer 4711'], 'Authorization carries a secret'],
+  ['http://example.com/x?api_key=sesame', [], 'api_key carries a secret'],
+  ['http://example.com/x', ['--header', 'Authorization: Bearer sesame'], 'Authorization carries a secret'],
   ['http://example.com/x', ['--auth', 'magic'], '"magic" is not a way to carry a token'],
 ])('refuses %j %j', async (url, flags, message) => {
   const started = cli(['init', url, ...flags], { cwd: folder() });
   expect((await started.ended()).code).toBe(2);
   expect(started.stderr()).toContain(message);
-  expect(started.stderr()).not.toContain('4711');
+  expect(started.stderr()).not.toContain('sesame');
 });

@@ -139,11 +139,11 @@ it('a token that lives for a second is renewed no more often than once a second'
 
 it('an API that refuses each token fails the feed, without a loop of token requests', async () => {
   const { ask } = clients();
-  tokens.members = { access_token: 'never-valid-4711-never' };
+  tokens.members = { access_token: 'never-valid-sesame-never' };
   for (const name of ['first', 'second', 'first']) {
     const error = await failureOf(ask(name));
     expect(error.code).toBe('SOURCE_UNAUTHORIZED');
-    expect(error.message).not.toContain('4711');
+    expect(error.message).not.toContain('sesame');
   }
   expect(tokens.asked).toHaveLength(2);
 });
@@ -172,15 +172,15 @@ const passing: readonly [string, (response: ServerResponse) => void, RegExp][] =
   ['names a passing error', (response) => sendJson(response, { error: 'server_error' }, 400), /server_error/],
   ['sends a web page', (response) => sendJson(response, '<h1>Hi</h1>', 200, html), /no access_token in/],
   ['sends null', (response) => sendJson(response, 'null'), /no access_token in/],
-  ['leaves the token out', (response) => sendJson(response, { id_token: 'abcd-4711' }), /no access_token in/],
+  ['leaves the token out', (response) => sendJson(response, { id_token: 'abcd-sesame' }), /no access_token in/],
   [
     'breaks the line',
-    (response) => sendJson(response, { access_token: 'abc\r\n4711' }),
+    (response) => sendJson(response, { access_token: 'abc\r\nsesame' }),
     /no header can carry/,
   ],
   [
     'gives another type',
-    (response) => sendJson(response, { access_token: 'abcd-4711', token_type: 'MAC' }),
+    (response) => sendJson(response, { access_token: 'abcd-sesame', token_type: 'MAC' }),
     /type MAC/,
   ],
   [
@@ -200,7 +200,7 @@ it.each(passing)('a token server that %s is named, and asked again', async (_, a
   expect(error.code).toBe('SOURCE_TOKEN_UNAVAILABLE');
   expect(error.message).toMatch(said);
   expect(error.message).toContain(`first: POST ${tokens.url}`);
-  expect(error.message).not.toMatch(/4711|S3cret/);
+  expect(error.message).not.toMatch(/sesame|S3cret/);
   expect(tokens.asked).toHaveLength(limits.retry.attempts);
   expect(api.requests).toHaveLength(0);
   tokens.answer = null;
@@ -264,7 +264,7 @@ it('the tokens of before stay hidden, also when the API repeats one', async () =
   const shown = known.filter((token) => token.startsWith('issued-'));
   expect(shown).toHaveLength(2);
   tokens.valid.clear();
-  tokens.answer = (response) => sendJson(response, { access_token: 'repeated-4711-token', expires_in: 60 });
+  tokens.answer = (response) => sendJson(response, { access_token: 'repeated-sesame-token', expires_in: 60 });
   const error = await failureOf(ask());
   expect(error.message).toContain('refused Bearer [redacted]');
 });
