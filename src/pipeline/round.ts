@@ -5,7 +5,7 @@ import { expectedTime } from '../feeds/time-format';
 import type { Logger } from '../logging/logger';
 import { remind } from '../logging/remind';
 import type { SourceOffset } from '../state/source-offset';
-import type { Origin, Rejected, ScanPage, ScanProgress } from '../types';
+import { type Origin, type Rejected, type ScanPage, type ScanProgress, WHOLE_FEED } from '../types';
 import { advance, learnedPaging, shownRecords } from './position';
 import type { Decoded } from './records/decode';
 import { isYetToBegin, scanFromNow } from './scan/beginning';
@@ -135,10 +135,11 @@ class ReadableCheck {
   }
 
   /** Whether a poll that has asked for everything has been shown less than half of the records. */
-  private showsTooFew({ duringSnapshot }: ScanProgress, known: number): boolean {
+  private showsTooFew({ duringSnapshot, isFeedEmpty, paging }: ScanProgress, known: number): boolean {
     const { feed, shown, logger } = this;
-    const isWhole = feed.parameters.updatedSince === null && !duringSnapshot;
-    if (!isWhole || known < LEAST_KNOWN || shown >= known / 2) return false;
+    const isWhole =
+      feed.parameters.updatedSince === null || paging.lag === WHOLE_FEED || isFeedEmpty === true;
+    if (!isWhole || duringSnapshot || known < LEAST_KNOWN || shown >= known / 2) return false;
     const message =
       `Feed ${feed.name}: the API shows ${shown} of ${known} records. The poll does not count as complete, and nothing is deleted. If ` +
       `they are gone, \`highwater reconcile ${feed.name}\` proves it. Otherwise look at what the token may see.`;

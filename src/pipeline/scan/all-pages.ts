@@ -1,5 +1,6 @@
 import type { HighwaterError } from '../../errors';
 import type { ScanPage } from '../../types';
+import { withPageSize } from './pages/paging';
 import { isCode, REFUSALS } from './pages/refusals';
 import type { ScanPosition } from './scan-position';
 
@@ -8,30 +9,58 @@ import type { ScanPosition } from './scan-position';
  * scan in order asks from later and later seconds on. If the filter goes by another time than `updated`, each of these requests leaves
  * out a row that was updated since, and so do polls. Nothing relies on this climb to be complete, so it just ends when the API refuses a
  * page or shows rows again.
+ *
+ * @param otherBorders pages begin and end at other rows than usual, if the API lets them: ties at a border may hide a row
  */
-export async function* allPages(position: ScanPosition): AsyncGenerator<ScanPage> {
+export async function* allPages(position: ScanPosition, otherBorders: boolean): AsyncGenerator<ScanPage> {
   const { reader } = position;
   if (reader.kind === 'single') return;
+  const { pageSize, longestPage } = reader.paging();
+  const length = longestPage ?? pageSize;
+  const isShorter = otherBorders && reader.bordersMove === 'by-size' && length > 1;
+  if (isShorter) {
+    reader.setPaging(withPageSize(reader.paging(), length - 1));
+    // Some APIs know only a few page sizes.
+    if ((await reader.read(0, 0, 0).catch(refused)) === null)
+      reader.setPaging({ ...reader.paging(), pageSize, longestPage });
+  }
+  try {
+    yield* allRanges(position, otherBorders);
+  } finally {
+    if (isShorter) reader.setPaging({ ...reader.paging(), pageSize, longestPage });
+  }
+}
+
+async function* allRanges(position: ScanPosition, otherBorders: boolean): AsyncGenerator<ScanPage> {
+  const { reader } = position;
   for (let from = 0; ; from = reader.nextWindow(from)) {
-    const knownSecond = yield* pagesFrom(position, from);
+    const knownSecond = yield* pagesFrom(position, from, otherBorders);
     if (knownSecond === null || reader.windowEnd(from) >= knownSecond) return;
   }
 }
 
 /** @returns the time of the last answer, Unix seconds; null if the API refuses a page */
-async function* pagesFrom(position: ScanPosition, from: number): AsyncGenerator<ScanPage, number | null> {
+async function* pagesFrom(
+  position: ScanPosition,
+  from: number,
+  otherBorders: boolean,
+): AsyncGenerator<ScanPage, number | null> {
   const { reader } = position;
   const seen = new Set<string>();
   let knownSecond: number | null = null;
+  /** Pages in a row that brought nothing new. */
+  let known = 0;
   for (let n = 0, before = 0; before < reader.reach; n++) {
     const page = await reader.read(from, n, before).catch(refused);
     if (page === null || page === 'page-size-changed') return null;
     knownSecond = page.knownSecond;
     const { keys, length } = page.facts;
-    // Numbers that count from 1 show the first page twice.
-    if (length === 0 || (n !== 1 && keys.every((key) => seen.has(key)))) break;
+    // One such page is no end: numbers that count from 1 show the first page twice, and ties come again where two pages meet.
+    known = keys.every((key) => seen.has(key)) ? known + 1 : 0;
+    if (length === 0 || known === 2) break;
     for (const key of keys) seen.add(key);
-    before += length;
+    before +=
+      n === 0 && otherBorders && reader.bordersMove === 'by-position' ? Math.max(1, length - 1) : length;
     yield position.page(page);
   }
   return knownSecond;

@@ -3,6 +3,7 @@ import type { Feed } from '../../feeds/feed';
 import type { Logger } from '../../logging/logger';
 import { remind } from '../../logging/remind';
 import type { ScanPage } from '../../types';
+import { believed } from './order';
 import type { HiddenRows } from './pages/announced';
 import type { FetchedPage } from './pages/page-facts';
 import type { PageReader } from './pages/page-reader';
@@ -19,6 +20,7 @@ export class ScanPosition {
   /** A walk was given up because rows came again. */
   private repeats = false;
   private agedMs = 0;
+  private isFeedEmpty = false;
   /** Why a second could not be read. The scan goes on behind it, fails with this at its end, and does not move the mark past it. */
   blockedBy: HighwaterError | null = null;
 
@@ -29,6 +31,7 @@ export class ScanPosition {
     private readonly duringSnapshot: boolean,
     private mark: number,
     public shownBelow: number,
+    private readonly shownRecords: number,
   ) {}
 
   get highWaterMark(): number {
@@ -55,6 +58,7 @@ export class ScanPosition {
       repeats: repeats || hidden !== null,
       agedMs: this.agedMs,
       paging: reader.learned(),
+      ...(this.isFeedEmpty && { isFeedEmpty: true }),
     };
     const { rows, observedAtMs, isVague, reread } = page;
     return { rows, observedAtMs, progress, reread, ...(isVague && { isVague }) };
@@ -72,6 +76,16 @@ export class ScanPosition {
    */
   rewound(page: FetchedPage): number {
     return Math.max(0, page.knownSecond - this.feed.wideOverlapSeconds);
+  }
+
+  /** A filter that shows nothing may be right, so the whole feed is asked for. @returns whether nothing is left of the feed's records */
+  async showsNothing(): Promise<boolean> {
+    const { feed, reader, shownRecords } = this;
+    if (shownRecords === 0 || feed.windowSeconds !== undefined) return false;
+    const { facts } = await believed(reader, 0, true);
+    this.isFeedEmpty = facts.length === 0;
+    if (this.isFeedEmpty) reader.setPaging({ ...reader.paging(), lagTestedAt: 0 }); // the next poll asks again
+    return this.isFeedEmpty;
   }
 
   /** The feed's filter does not do what a scan relies on. */

@@ -66,15 +66,10 @@ async function* scanWindow(
     const mark = Math.max(greatest, windowEnd);
     return { from: next, highWaterMark: mark, otherBorders, mayRewind: mayRewind && !isAhead };
   }
-  const { lagTestedAt } = reader.paging();
-  if (
-    mayRewind &&
-    mayTrust &&
-    from > 0 &&
-    !showsMark &&
-    (isWide || isEmpty) &&
-    lagTestedAt !== highWaterMark
-  ) {
+  const isTested = reader.paging().lagTestedAt === highWaterMark;
+  const mayTest = mayRewind && mayTrust && from > 0 && !showsMark;
+  const showsNothing = mayTest && isEmpty && (isWide || !isTested) && (await position.showsNothing());
+  if (mayTest && (isWide || isEmpty) && !isTested && !showsNothing) {
     reader.setPaging({ ...reader.paging(), lagTestedAt: highWaterMark });
     if (await isFilterOfNoUse(position, from, highWaterMark))
       return { from, highWaterMark, otherBorders, mayRewind };

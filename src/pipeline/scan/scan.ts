@@ -71,7 +71,8 @@ export async function* scan(
   // A mark may lie ahead of the present. A second that the caller names is kept.
   const mayRewind = start.overlapSeconds === undefined;
 
-  const position = new ScanPosition(feed, reader, deps.logger, start.snapshot, start.highWaterMark, from);
+  const { snapshot, highWaterMark, shownRecords = 0 } = start;
+  const position = new ScanPosition(feed, reader, deps.logger, snapshot, highWaterMark, from, shownRecords);
   // Marks that relied on a wrong order prove nothing, so a snapshot begins again.
   const restart = start.snapshot
     ? { from: 0, highWaterMark: 0 }
@@ -88,13 +89,13 @@ export async function* scan(
     return false;
   }
 
-  if (reader.paging().ordered && start.withoutFilter) yield* allPages(position);
+  if (reader.paging().ordered && start.withoutFilter) yield* allPages(position, start.otherBorders === true);
   if (reader.paging().ordered && (yield* readInOrder(from))) {
     if (position.blockedBy !== null) throw position.blockedBy;
     return;
   }
   position.highWaterMark = restart.highWaterMark;
-  const { otherBorders, snapshot, wide } = start;
+  const { otherBorders, wide } = start;
   const whole = { ...restart, otherBorders, isWide: wide || snapshot, mayRewind };
   const beyondReach = yield* scanWithoutOrder(position, whole);
   if (beyondReach === null) return;
@@ -300,6 +301,7 @@ class OrderedScan {
     // A range without rows does not tell where pages begin.
     const mayBegin = !isTested || position.feed.windowSeconds !== undefined;
     if (mayBegin && (await reader.testBegin(from))) return reader.readFirst(from);
+    if (length === 0 && (wide || !isTested) && (await position.showsNothing())) return page;
     if (isTested) return page;
     reader.setPaging({ ...reader.paging(), lagTestedAt: mark });
     const second = Math.max(0, from - LONGEST_LAG);

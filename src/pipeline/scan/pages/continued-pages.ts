@@ -1,5 +1,6 @@
 import { HighwaterError } from '../../../errors';
 import { type FetchedPage, pageBehind, repeats } from './page-facts';
+import { isCode } from './refusals';
 
 /**
  * Pages in a row without rows. An API that filters the rows of each page may have many, so they show no fault: this only ends a
@@ -18,10 +19,11 @@ export class ContinuedPages {
   private ends = new Set<string>();
   private latest: FetchedPage | null = null;
 
-  /** @param fetch null: the body was too large */
+  /** @param fetch null: the body was too large @param isFull whether so many rows are a full page */
   constructor(
     private readonly feed: string,
     private readonly fetch: (from: number, continuation: string | undefined) => Promise<FetchedPage | null>,
+    private readonly isFull: (rows: number) => boolean,
   ) {}
 
   /**
@@ -68,6 +70,11 @@ export class ContinuedPages {
    */
   private async fetchAt(place: string | undefined): Promise<FetchedPage | null> {
     const page = await this.fetch(this.from, place);
+    if (this.isEndBehindFullPage(page, place))
+      return this.fetch(this.from, place).catch((error) => {
+        if (!isCode(error, ['SCAN_CURSOR_EXPIRED'])) throw error;
+        return page; // some APIs drop the place with their last answer
+      });
     const namesItself = (one: FetchedPage | null) =>
       one !== null && place !== undefined && one.next === place && one.facts.length > 0;
     if (place === undefined || !namesItself(page)) {
@@ -79,6 +86,12 @@ export class ContinuedPages {
     const again = await this.fetch(this.from, place);
     if (namesItself(again)) this.ends.add(place);
     return again;
+  }
+
+  /** An empty page is the end behind a full one only if it comes twice: one answer may be wrong. */
+  private isEndBehindFullPage(page: FetchedPage | null, place: string | undefined): boolean {
+    const isEnd = page?.facts.length === 0 && (page.next === null || page.next === place);
+    return isEnd && this.latest !== null && this.isFull(this.latest.facts.length);
   }
 
   /** @param n the first page of the walk that is not read yet */

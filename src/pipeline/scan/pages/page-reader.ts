@@ -66,10 +66,11 @@ export class PageReader {
     this.known = declaredPaging(feed, learned);
     this.isNew = !learned.longestPage;
     this.announced = new Announced(feed);
-    this.continued = new ContinuedPages(feed.name, (from, continuation) => {
+    const fetch = (from: number, continuation?: string) => {
       const first = { ...this.range(from), pageOffset: 0, pageSize: this.known.pageSize };
       return this.fetchOrShrink(continuation === undefined ? first : { ...first, continuation });
-    });
+    };
+    this.continued = new ContinuedPages(feed.name, fetch, (rows) => rows >= this.fullLength);
   }
 
   paging(): Paging {

@@ -1,0 +1,122 @@
+import type { Source, SourcePage } from '../../../src/source/source';
+import { testFeed } from '../../support/feeds';
+import { reconciled } from '../../support/operations';
+import { ipo } from '../../support/records';
+import { plainShape, styledFeed, styledVendor, type VendorShape } from '../../support/styled-vendor';
+import { type TestPublisher, testPublisher } from '../../support/test-publisher';
+
+/** An API that is not ready answers a first snapshot with no rows, and shows its records later. */
+const answer: { rows: readonly unknown[]; isVague: boolean; ms: number } = {
+  rows: [],
+  isVague: false,
+  ms: 1_790_000_000_000,
+};
+const row = { ...ipo({ id: 'a' }), updated: 1_789_000_000 };
+
+let publisher: TestPublisher;
+
+beforeEach(async () => {
+  Object.assign(answer, { rows: [], isVague: false });
+  publisher = await testPublisher(testFeed('ipos'), {
+    async fetchPage(_feed, { pageOffset }): Promise<SourcePage> {
+      const { rows, isVague, ms } = answer;
+      const clocks = { serverDateMs: ms, receivedAtMs: ms };
+      return { rows: pageOffset === 0 ? rows : [], next: null, isVague, ...clocks };
+    },
+  });
+  // The state as a process has it that starts for the first time.
+  await publisher.restart();
+});
+
+const offset = () => publisher.owned().deps.state.offset;
+const ops = async () => (await publisher.topic('ipos')).map(({ decoded }) => decoded!.op);
+
+it('rows that come after one empty poll are reads, and no transitions', async () => {
+  await publisher.poll();
+  expect(offset()).toMatchObject({ snapshot: 'running', empty_since_ms: answer.ms });
+  answer.rows = [row];
+  await publisher.poll();
+  expect([await ops(), await publisher.topic('ipos.deal-status')]).toEqual([['r'], []]);
+  expect(offset()).toMatchObject({ snapshot: 'complete', empty_since_ms: null });
+});
+
+it('rows that come after two empty polls are created', async () => {
+  await publisher.poll();
+  await publisher.restart();
+  await publisher.poll();
+  expect(offset()).toMatchObject({ snapshot: 'complete', empty_since_ms: null });
+  answer.rows = [row];
+  await publisher.poll();
+  expect(await ops()).toEqual(['c']);
+});
+
+it('answers without a list of rows agree after five minutes, and not before', async () => {
+  answer.isVague = true;
+  await publisher.poll();
+  answer.ms += 299_000;
+  await publisher.poll();
+  expect(offset().snapshot).toBe('running');
+  answer.ms += 1_000;
+  await publisher.poll();
+  expect(offset().snapshot).toBe('complete');
+});
+
+/** A vendor of 60 records whose answers show no row at some requests. */
+async function unwell(traits: Partial<VendorShape>, isBlank: (request: number) => boolean) {
+  const shape = { ...plainShape, ...traits };
+  const clock = { ms: answer.ms };
+  const [vendor, blank] = [styledVendor(shape, () => clock.ms), styledVendor(shape, () => clock.ms)];
+  for (let i = 0; i < 60; i++) vendor.write(`r${100 + i}`, answer.ms / 1000 - 9_000 + i);
+  let requests = 0;
+  const source: Source = {
+    fetchPage: (feed, request, signal) =>
+      (isBlank(++requests) ? blank : vendor).fetchPage(feed, request, signal),
+  };
+  const feed = styledFeed(shape, { pageSize: 10, pollIntervalMs: 10 });
+  return { feed, vendor, clock, publisher: await testPublisher(feed, source) };
+}
+
+describe.each<Partial<VendorShape>>([
+  { style: 'offset' },
+  { style: 'cursor' },
+  { style: 'link', order: 'newest' },
+  { style: 'none' },
+  { style: 'cursor', filter: false },
+  { style: 'page', order: 'id' },
+])('an API of the shape %j that comes to show no rows', (traits) => {
+  it('does not count as read, is said once, and is read again when it is well', async () => {
+    let isIll = false;
+    const { publisher, vendor, clock, feed } = await unwell(traits, () => isIll);
+    await publisher.poll();
+    const { owned, logger } = publisher;
+    const { last_complete_scan_ms } = owned().deps.state.offset;
+    isIll = true;
+    for (const wide of [false, true, false]) {
+      clock.ms += 2_000;
+      await publisher.poll({ wide });
+    }
+    expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 0 });
+    expect(owned().deps.state.offset.last_complete_scan_ms).toBe(last_complete_scan_ms);
+    expect(logger.warnings).toStrictEqual([expect.stringContaining('the API shows 0 of 60 records')]);
+    isIll = false;
+    vendor.write('r103', clock.ms / 1000);
+    await publisher.poll();
+    expect(owned().deps.state.offset.last_complete_scan_ms).toBeGreaterThan(last_complete_scan_ms!);
+    const events = await publisher.topic('ipos');
+    expect(events.slice(60).map(({ decoded }) => [decoded!.op, decoded!.after.id])).toEqual([['u', 'r103']]);
+  });
+});
+
+it.each(['cursor', 'link'] as const)(
+  'no record is deleted though every fourth answer of pages by %s is empty',
+  async (style) => {
+    let isIll = false;
+    const pages = await unwell(
+      { style, order: 'newest', filter: false },
+      (request) => isIll && request % 4 === 0,
+    );
+    await pages.publisher.poll();
+    isIll = true;
+    expect(await reconciled(pages.publisher, pages.feed)).toMatchObject({ deleted: 0, missing: 0 });
+  },
+);
