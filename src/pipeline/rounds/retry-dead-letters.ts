@@ -1,6 +1,7 @@
 import type { DeadLetterValue, FeedCodec } from '../../avro/codec/feed-codec';
 import { isUnreadable, writerIdOf } from '../../avro/codec/record-decoder';
 import type { SchemaRegistry } from '../../avro/registry/registry';
+import { rowKeys } from '../../feeds/row-keys';
 import { parseRow } from '../../json/answer-scan';
 import type { LogRecord, ProducerRecord } from '../../log/commit-log';
 import type { PendingState } from '../../state/feed-state';
@@ -36,7 +37,8 @@ const LETTERS = 500;
 /**
  * Decodes a feed's dead letters by the code and the schemas of today. A letter that is a record now, and newer than its image, is
  * published as a poll would publish it, and removed in the same transaction, if the API still shows that version: otherwise an old
- * letter could bring back a deleted record. Several versions of one record are published in the order of their `updated`.
+ * letter could bring back a deleted record. Several versions of one record are published in the order of their `updated`; of those
+ * with the same one, the version that the API shows comes last.
  *
  * @throws HighwaterError LOG_*, KAFKA_*, REGISTRY_UNREACHABLE, SOURCE_*, SCAN_*; the signal's reason. Transactions that were committed before stay
  */
@@ -50,16 +52,28 @@ export async function retryDeadLetters(
   for (const [key, letter] of letters) {
     const record = recordIn(letter, deps);
     if (record === null) result.still++;
-    else revived.push({ key, record });
+    else revived.push({ key, record, keptMs: letter.ts_ms });
   }
-  revived.sort((a, b) => a.record.updated - b.record.updated);
-  const superseded = await supersededOf(deps, revived, signal);
-  revived = revived.filter((one) => !superseded.has(one));
+  revived.sort((a, b) => a.record.updated - b.record.updated || a.keptMs - b.keptMs);
+  const { superseded, shown } = await compareWithApi(deps, revived, signal);
+  // The others of its second come before a version that is shown. The order of seconds stays.
+  revived = revived
+    .filter((one) => !superseded.has(one))
+    .sort((a, b) => a.record.updated - b.record.updated || Number(shown.has(a)) - Number(shown.has(b)));
   result.still += superseded.size;
   result.superseded = superseded.size;
+  const begun = new Set<string>();
+  /** Of versions of one second, only what the API shows is newer than a version that a poll has published. */
+  const isNews = (one: Revived, state: PendingState) => {
+    const { id } = one.record;
+    const age = ageOf(one.record, state);
+    const isNow = age === 'newer' || (age === 'same second' && (shown.has(one) || begun.has(id)));
+    if (isNow) begun.add(id);
+    return isNow;
+  };
   for (let i = 0; i < revived.length; i += LETTERS) {
     signal.throwIfAborted();
-    await publish(deps, revived.slice(i, i + LETTERS), result);
+    await publish(deps, revived.slice(i, i + LETTERS), isNews, result);
   }
   return result;
 }
@@ -69,11 +83,14 @@ interface Revived {
   /** Key of the letter. */
   readonly key: string;
   readonly record: VendorRecord;
+  /** When it was kept, Unix ms. */
+  readonly keptMs: number;
 }
 
 async function publish(
   deps: PollDeps,
   revived: readonly Revived[],
+  isNews: (one: Revived, state: PendingState) => boolean,
   result: { -readonly [field in keyof RetryResult]: RetryResult[field] },
 ): Promise<void> {
   const { state, topics, encoder } = deps;
@@ -81,7 +98,8 @@ async function publish(
   const pending = state.begin();
   const origin = state.offset.snapshot === 'complete' ? 'poll' : 'snapshot';
   const changes = new PageChanges(deps, pending, observedAtMs, origin);
-  for (const record of newerThanImages(revived, pending)) changes.compare(record, true);
+  // A record's image may come from an earlier letter.
+  for (const one of revived) if (isNews(one, pending)) changes.compare(one.record, true);
   const news = changes.news(null);
 
   const leftOut = new Set([
@@ -106,41 +124,72 @@ async function publish(
   result.tooOld += fitting.length - settled.length;
 }
 
-/** Lazy, because a record's image may come from an earlier letter. */
-function* newerThanImages(revived: readonly Revived[], pending: PendingState): Generator<VendorRecord> {
-  for (const { record } of revived) if (isNewer(record, pending)) yield record;
-}
-
-/** Than the record's image, and no older than the version that the API has shown last. */
-function isNewer({ id, updated }: VendorRecord, state: Pick<PendingState, 'record' | 'seenAt'>): boolean {
+/** A version beside the record's image, and beside the version that the API has shown last. */
+function ageOf(
+  { id, updated }: VendorRecord,
+  state: Pick<PendingState, 'record' | 'seenAt'>,
+): 'newer' | 'same second' | 'older' {
   const image = state.record(id);
-  return image === null || (image.updated < updated && (state.seenAt(id) ?? -1) <= updated);
+  if (image === null) return 'newer';
+  if ((state.seenAt(id) ?? -1) > updated || image.updated > updated) return 'older';
+  return image.updated < updated ? 'newer' : 'same second';
 }
 
 /**
- * Versions that would be published although the API does not show them now. If the API shows the last version of a record, the earlier
- * versions are published before it.
+ * Compares the last version of each record with the API. If the API does not show it now, none of the record's versions may be published.
+ * If it does, they are published in their order, and the one that is shown is the last.
  * @param revived by `updated`
  */
-async function supersededOf(
+async function compareWithApi(
   deps: PollDeps,
   revived: readonly Revived[],
   signal: AbortSignal,
-): Promise<ReadonlySet<Revived>> {
+): Promise<{ readonly superseded: ReadonlySet<Revived>; readonly shown: ReadonlySet<Revived> }> {
+  const { feed, decode, witnesses } = deps;
   const state = deps.state.begin();
-  const news = revived.filter(({ record }) => isNewer(record, state));
-  const last = new Map(news.map((one) => [one.record.id, one]));
-  const hidden = new Set<string>();
+  const versions = new Map<string, Revived[]>();
+  for (const one of revived)
+    if (ageOf(one.record, state) !== 'older')
+      versions.set(one.record.id, [...(versions.get(one.record.id) ?? []), one]);
+  const keys = rowKeys(feed);
+  const present = new Map<string, VendorRecord>();
+  const witness = (rows: readonly unknown[]): void => {
+    const wanted = rows.filter((row) => versions.has(keys.id(row) ?? ''));
+    for (const record of decode(wanted).records)
+      if (!(record.updated < (present.get(record.id)?.updated ?? 0))) present.set(record.id, record);
+  };
+  const superseded = new Set<Revived>();
+  const shown = new Set<Revived>();
   let sight: Sight | null = null;
-  for (const one of news) {
-    const { id, updated } = one.record;
-    if (last.get(id) !== one) continue;
-    if (sight?.rows.get(id) !== updated && (sight === null || mayShowMore(sight, updated)))
-      sight = await lookAt(deps, { from: updated, through: updated }, (row) => last.has(row), signal);
-    if (!sight.isPresent || sight.rows.get(id) !== updated) hidden.add(id);
+  witnesses.add(witness);
+  try {
+    for (const [id, all] of [...versions].sort(([, a], [, b]) => updatedOf(a) - updatedOf(b))) {
+      const updated = updatedOf(all);
+      if (sight?.rows.get(id) !== updated && (sight === null || mayShowMore(sight, updated)))
+        sight = await lookAt(deps, { from: updated, through: updated }, (row) => versions.has(row), signal);
+      const now = sight.isPresent ? present.get(id) : undefined;
+      const isShown = ({ record }: Revived) => record.updated === now?.updated && isSame(record, now, deps);
+      const last = all.findLast(isShown);
+      if (last !== undefined) shown.add(last);
+      else for (const one of all) if (ageOf(one.record, state) === 'newer') superseded.add(one);
+    }
+  } finally {
+    witnesses.delete(witness);
   }
-  return new Set(news.filter(({ record }) => hidden.has(record.id)));
+  return { superseded, shown };
 }
+
+/** False for a record that cannot be written. */
+function isSame(record: VendorRecord, other: VendorRecord, { images, codec }: PollDeps): boolean {
+  try {
+    return images.isShownBy(codec.image.encode(record), other);
+  } catch {
+    return false;
+  }
+}
+
+/** `updated` of the last version. */
+const updatedOf = (versions: readonly Revived[]): number => versions.at(-1)!.record.updated;
 
 /** Whether a look at a later second may show other rows. It does not after a look that found no row, or read everything. */
 function mayShowMore({ hasRows, through, isInOrder }: Sight, second: number): boolean {

@@ -98,6 +98,40 @@ it('versions of one record come in their order, and chained to what is published
   expect(fourth!.before).toEqual(third!.after);
 });
 
+describe('of two versions of one second', () => {
+  const [first, second] = ['First', 'Second'].map((name) => ipo({ id: 'a', updated: 10, name }));
+
+  it.each([
+    ['the later one', second!, ['1 c a First', '2 u a Second']],
+    ['the earlier one', first!, ['1 c a Second', '2 u a First']],
+  ])('%s comes last if the API shows it', async (_, shown, expected) => {
+    await reject(first!);
+    await reject(second!);
+    await reject(shown);
+    expect(await retry()).toEqual({ retried: 2, published: 2, still: 0, tooOld: 0, superseded: 0 });
+    expect(await events()).toEqual(expected);
+  });
+
+  it('both stay if the API shows neither', async () => {
+    await reject(first!);
+    await reject(second!);
+    vendor.rows = [ipo({ id: 'a', updated: 10, name: 'Third' })];
+    expect(await retry()).toEqual({ retried: 0, published: 0, still: 2, tooOld: 0, superseded: 2 });
+    expect(await letters()).toHaveLength(2);
+  });
+
+  it('one that a poll has not read is published if the API shows it, and not otherwise', async () => {
+    await show(first!);
+    await reject(second!);
+    expect(await retry()).toEqual({ retried: 1, published: 1, still: 0, tooOld: 0, superseded: 0 });
+    expect(await events()).toEqual(['1 c a First', '2 u a Second']);
+    await reject(ipo({ id: 'a', updated: 10, name: 'Third' }));
+    vendor.rows = [second!];
+    expect(await retry()).toEqual({ retried: 1, published: 0, still: 0, tooOld: 0, superseded: 0 });
+    expect(await events()).toHaveLength(2);
+  });
+});
+
 describe('a version that is older than what the API has shown since,', () => {
   const first = ipo({ id: 'a', updated: 10, name: 'First' });
   const letter = ipo({ id: 'a', updated: 20, name: 'Second' });
