@@ -64,12 +64,16 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
     position: (before, { progress, observedAtMs, isVague = false }, decoded) => ({
       ...advance(before, check.progressOf(progress, decoded, before, observedAtMs, isVague), observedAtMs),
       ...(isYetToBegin(before) && { begins_at: progress.highWaterMark }),
+      ...(decoded.records.length > 0 && { empty_since_ms: null }),
     }),
     end: () => check.end(),
   };
 }
 
-/** An answer without a list of rows (`{}`) may be that of an API that is not ready. Two of them agree if they are so far apart. */
+/**
+ * An answer without a list of rows (`{}`), or without the rows that a snapshot has seen, may be that of an API that is not ready. Two of
+ * them agree if they are so far apart.
+ */
 const VAGUE_AGREES_MS = 300_000;
 
 /** In a smaller feed, half of the records may well be gone. */
@@ -120,11 +124,12 @@ class ReadableCheck {
     const settled =
       progress.settled && !(progress.complete && this.showsTooFew(progress, shownRecords(before)));
     const held = { ...progress, settled, highWaterMark: Math.min(progress.highWaterMark, this.cap) };
-    if (this.hasRecords) return held;
     const { duringSnapshot, complete } = progress;
+    const showsNothing = this.shown === 0 && this.isOfEverything(progress);
+    if (this.hasRecords && !(duringSnapshot && complete && showsNothing)) return held;
     if (this.first === null) {
       if (!duringSnapshot) return held;
-      const agreesAfterMs = isVague ? VAGUE_AGREES_MS : 0;
+      const agreesAfterMs = isVague || this.hasRecords ? VAGUE_AGREES_MS : 0;
       const isAgreed = empty_since_ms !== null && observedAtMs - empty_since_ms >= agreesAfterMs;
       return complete && !isAgreed ? { ...held, isPending: true } : held;
     }
@@ -134,12 +139,17 @@ class ReadableCheck {
     return { ...held, highWaterMark: this.begin, complete: false };
   }
 
+  /** Whether the round has asked for everything. */
+  private isOfEverything({ isFeedEmpty, paging }: ScanProgress): boolean {
+    const { updatedSince } = this.feed.parameters;
+    return updatedSince === null || paging.lag === WHOLE_FEED || isFeedEmpty === true;
+  }
+
   /** Whether a poll that has asked for everything has been shown less than half of the records. */
-  private showsTooFew({ duringSnapshot, isFeedEmpty, paging }: ScanProgress, known: number): boolean {
+  private showsTooFew(progress: ScanProgress, known: number): boolean {
     const { feed, shown, logger } = this;
-    const isWhole =
-      feed.parameters.updatedSince === null || paging.lag === WHOLE_FEED || isFeedEmpty === true;
-    if (!isWhole || duringSnapshot || known < LEAST_KNOWN || shown >= known / 2) return false;
+    const isPoll = this.isOfEverything(progress) && !progress.duringSnapshot;
+    if (!isPoll || known < LEAST_KNOWN || shown >= known / 2) return false;
     const message =
       `Feed ${feed.name}: the API shows ${shown} of ${known} records. The poll does not count as complete, and nothing is deleted. If ` +
       `they are gone, \`highwater reconcile ${feed.name}\` proves it. Otherwise look at what the token may see.`;

@@ -64,6 +64,17 @@ async function read(
 const poll = { highWaterMark: 50_000, snapshot: false };
 const styles = ['page', 'offset', 'cursor', 'link', 'none'] as const;
 
+it.each(['page', 'offset'] as const)(
+  'a feed that is paged by %s is read with other borders though positions behind its end are refused',
+  async (style) => {
+    const shape = { style, pastEnd: 'not found' } as const;
+    const rows = at(50_004, 50_018, 50_020, 50_020);
+    const start = { snapshot: false, wide: true, whole: true, otherBorders: true, withoutFilter: true };
+    const { error, ids, last } = await read(shape, vendorOf(shape, rows), start, { pageSize: 2 });
+    expect([error, ids.size, last?.complete]).toEqual([null, 4, true]);
+  },
+);
+
 describe.each(styles)('a feed that is paged by %s', (style) => {
   it('is read to its end by a snapshot, and by polls from then on', async () => {
     const vendor = vendorOf({ style }, from(50_000, 100));

@@ -349,7 +349,7 @@ export class PageReader {
       return this.noted(from, n, await this.fetchNumbered(from, offset), offset);
     } catch (error) {
       const last = this.last.get(from);
-      if (last === undefined || last.n >= n || !isCode(error, REFUSALS)) throw error;
+      if (last === undefined || last.offset >= offset || !isCode(error, REFUSALS)) throw error;
       const full = last.n === 0 ? this.feed.pageSize : (this.known.longestPage ?? 0);
       if (!isCode(error, ['SOURCE_NOT_FOUND']) && last.length >= full) throw error;
       const before = await this.fetchNumbered(from, last.offset);
@@ -365,7 +365,7 @@ export class PageReader {
     const { last } = this;
     const length = page?.facts.length ?? 0;
     const known = last.get(from);
-    const isLater = known === undefined || known.n <= n || known.pageSize !== this.known.pageSize;
+    const isLater = known === undefined || known.offset <= offset || known.pageSize !== this.known.pageSize;
     if ((length > 0 || n === 0) && isLater)
       last.set(from, { n, offset, length, pageSize: this.known.pageSize });
     if (last.size > MOST_ANCHORS) last.delete(last.keys().next().value!);
