@@ -1,8 +1,12 @@
 import { type ErrorCode, errorKinds } from '../errors';
 
-/** The consequence of an error for its feed. */
-export function eventFor(code: ErrorCode | null): 'failed' | 'parked' | 'fenced' {
+/**
+ * The consequence of an error for its feed.
+ * @param isOwned false: without the log this process reads no commands either, so that no `resume` would end a long pause
+ */
+export function eventFor(code: ErrorCode | null, isOwned: boolean): 'failed' | 'parked' | 'fenced' {
   if (code === 'LOG_FENCED') return 'fenced';
+  if (code === 'LOG_FULL' && !isOwned) return 'failed';
   return code !== null && errorKinds[code].parks ? 'parked' : 'failed';
 }
 

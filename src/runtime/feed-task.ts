@@ -90,7 +90,7 @@ export async function runFeedTask(
       return;
     }
     trouble = { error, failures: trouble.failures + 1 };
-    const event = eventFor(code);
+    const event = eventFor(code, owned !== null);
     if (owned === null && isForOthers(event, trouble.failures)) membership.decline(feed.name);
     const isKept = owned !== null && !endsOwnership(code, trouble.failures);
     const pauseMs = pauseAfter(event, trouble.failures, feed.pollIntervalMs, isKept, Math.random());

@@ -153,6 +153,18 @@ if (!isRoot) process.stderr.write('NOT RUN: tests of other owners, which only ro
     }
     expect(seen).toEqual(new Set(['true', 'false']));
   });
+
+  it('a publisher that has begun on it publishes by itself once there is room', async () => {
+    const earlier = await publisher.running();
+    earlier.signal('SIGTERM');
+    await earlier.ended();
+    publisher.api().marketDay.start(10);
+    const running = publisher.start(['run'], undefined, onSmallDisk(data(), 4, fillDisk));
+    await running.sees(/LOG_FULL[^]*LOG_FULL/, 'stderr');
+    // Only the publisher has the mount.
+    rmSync(`/proc/${running.pid}/root${data('filling')}`);
+    await running.sees(/Feed ipos is read again/, 'stderr');
+  });
 });
 
 it('a second publisher is refused before it names a dashboard', async () => {

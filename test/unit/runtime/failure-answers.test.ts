@@ -1,10 +1,11 @@
 import { endsOwnership, eventFor, pauseAfter } from '../../../src/runtime/failure-answers';
 
 it('parks for what only a person can mend, and begins again when fenced', () => {
-  expect(eventFor('SOURCE_UNAUTHORIZED')).toBe('parked');
-  expect(eventFor('SCAN_PAGING_IGNORED')).toBe('parked');
-  expect(eventFor('SOURCE_UNAVAILABLE')).toBe('failed');
-  expect(eventFor('LOG_FENCED')).toBe('fenced');
+  expect(eventFor('SOURCE_UNAUTHORIZED', true)).toBe('parked');
+  expect(eventFor('SCAN_PAGING_IGNORED', true)).toBe('parked');
+  expect(eventFor('SOURCE_UNAVAILABLE', true)).toBe('failed');
+  expect(eventFor('LOG_FENCED', true)).toBe('fenced');
+  expect([true, false].map((isOwned) => eventFor('LOG_FULL', isOwned))).toEqual(['parked', 'failed']);
 });
 
 it('acquires a feed again after what leaves its session of no use', () => {
