@@ -5,7 +5,14 @@ import { expectedTime } from '../feeds/time-format';
 import type { Logger } from '../logging/logger';
 import { remind } from '../logging/remind';
 import type { SourceOffset } from '../state/source-offset';
-import { type Origin, type Rejected, type ScanPage, type ScanProgress, WHOLE_FEED } from '../types';
+import {
+  type Origin,
+  type Rejected,
+  type ScanPage,
+  type ScanProgress,
+  type VendorRecord,
+  WHOLE_FEED,
+} from '../types';
 import { advance, learnedPaging, shownRecords } from './position';
 import type { Decoded } from './records/decode';
 import { isYetToBegin, scanFromNow } from './scan/beginning';
@@ -89,7 +96,9 @@ class ReadableCheck {
   private first: Rejected | null = null;
   /** The last rows became dead letters: the mark does not pass the records before them. */
   private cap = Number.POSITIVE_INFINITY;
-  private shown = 0;
+  private showsRows = false;
+  /** Ids of records of a poll that asks for everything, until they are half of the known ones: walks show rows again. */
+  private readonly shownIds = new Set<string>();
 
   /** @param begin where the mark was when the round began; above 0 if there has been a record */
   constructor(
@@ -120,12 +129,12 @@ class ReadableCheck {
     if (rejected.length > 0)
       this.cap = records.reduce((last, { updated }) => Math.max(last, updated), high_water_mark);
     else if (records.length > 0) this.cap = Number.POSITIVE_INFINITY;
-    this.shown += records.length + rejected.length;
-    const settled =
-      progress.settled && !(progress.complete && this.showsTooFew(progress, shownRecords(before)));
+    this.showsRows ||= records.length + rejected.length > 0;
+    const showsTooFew = this.showsTooFew(progress, records, shownRecords(before));
+    const settled = progress.settled && !showsTooFew;
     const held = { ...progress, settled, highWaterMark: Math.min(progress.highWaterMark, this.cap) };
     const { duringSnapshot, complete } = progress;
-    const showsNothing = this.shown === 0 && this.isOfEverything(progress);
+    const showsNothing = !this.showsRows && this.isOfEverything(progress);
     if (this.hasRecords && !(duringSnapshot && complete && showsNothing)) return held;
     if (this.first === null) {
       if (!duringSnapshot) return held;
@@ -145,11 +154,13 @@ class ReadableCheck {
     return updatedSince === null || paging.lag === WHOLE_FEED || isFeedEmpty === true;
   }
 
-  /** Whether a poll that has asked for everything has been shown less than half of the records. */
-  private showsTooFew(progress: ScanProgress, known: number): boolean {
-    const { feed, shown, logger } = this;
-    const isPoll = this.isOfEverything(progress) && !progress.duringSnapshot;
-    if (!isPoll || known < LEAST_KNOWN || shown >= known / 2) return false;
+  /** Whether a poll ends that has asked for everything, and has been shown less than half of the records. */
+  private showsTooFew(progress: ScanProgress, records: readonly VendorRecord[], known: number): boolean {
+    const { feed, shownIds, rows, logger } = this;
+    if (!this.isOfEverything(progress) || progress.duringSnapshot || known < LEAST_KNOWN) return false;
+    for (const { id } of records) if (shownIds.size < known / 2) shownIds.add(id);
+    const shown = shownIds.size + rows;
+    if (!progress.complete || shown >= known / 2) return false;
     const message =
       `Feed ${feed.name}: the API shows ${shown} of ${known} records. The poll does not count as complete, and nothing is deleted. If ` +
       `they are gone, \`highwater reconcile ${feed.name}\` proves it. Otherwise look at what the token may see.`;

@@ -128,6 +128,20 @@ describe.each<Partial<VendorShape>>([
   });
 });
 
+it.each(['page', 'offset', 'cursor', 'none'] as const)(
+  'a poll by %s that is shown two fifths of the records is said to be short of records',
+  async (style) => {
+    const { publisher: other, vendor } = await unwell({ style, filter: false }, () => false);
+    await other.poll();
+    const { deps } = other.owned();
+    for (const id of [...vendor.rows.keys()].slice(24)) vendor.rows.delete(id);
+    const { last_complete_scan_ms } = deps.state.offset;
+    await other.poll();
+    expect(deps.state.offset.last_complete_scan_ms).toBe(last_complete_scan_ms);
+    expect(other.logger.warnings).toStrictEqual([expect.stringContaining('the API shows 24 of 60 records')]);
+  },
+);
+
 it.each(['cursor', 'link'] as const)(
   'no record is deleted though every fourth answer of pages by %s is empty',
   async (style) => {
