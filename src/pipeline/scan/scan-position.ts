@@ -105,7 +105,7 @@ export class ScanPosition {
 
   private warnOfHidden(hidden: HiddenRows): void {
     const { name: feed } = this.feed;
-    const message = `Feed ${feed}: ${saidOfHidden(hidden)} The feed does not count as read, and nothing of it is deleted.`;
+    const message = `Feed ${feed}: ${saidOfHidden(hidden)} The scan does not count as complete, and nothing of it is deleted.`;
     remind(this.feed, hidden.by, () => this.logger.warn(message, { feed }));
   }
 
