@@ -63,7 +63,7 @@ export async function retryDeadLetters(
   result.still += superseded.size;
   result.superseded = superseded.size;
   const begun = new Set<string>();
-  /** Of versions of one second, only what the API shows is newer than a version that a poll has published. */
+  /** If a poll has published a version of the same second, only the version that the API shows is news. */
   const isNews = (one: Revived, state: PendingState) => {
     const { id } = one.record;
     const age = ageOf(one.record, state);

@@ -55,7 +55,7 @@ async function* pagesFrom(
     if (page === null || page === 'page-size-changed') return null;
     knownSecond = page.knownSecond;
     const { keys, length } = page.facts;
-    // One such page is no end: numbers that count from 1 show the first page twice, and ties come again where two pages meet.
+    // One such page is not the end: numbers that count from 1 show the first page twice, and ties come again where two pages meet.
     known = keys.every((key) => seen.has(key)) ? known + 1 : 0;
     if (length === 0 || known === 2) break;
     for (const key of keys) seen.add(key);

@@ -24,15 +24,22 @@ export class ScanPosition {
   /** Why a second could not be read. The scan goes on behind it, fails with this at its end, and does not move the mark past it. */
   blockedBy: HighwaterError | null = null;
 
+  private readonly duringSnapshot: boolean;
+  private readonly shownRecords: number;
+  private mark: number;
+
+  /** @param start as in `ScanStart` */
   constructor(
     readonly feed: Feed,
     readonly reader: PageReader,
     private readonly logger: Logger,
-    private readonly duringSnapshot: boolean,
-    private mark: number,
+    start: { readonly snapshot: boolean; readonly highWaterMark: number; readonly shownRecords?: number },
     public shownBelow: number,
-    private readonly shownRecords: number,
-  ) {}
+  ) {
+    this.duringSnapshot = start.snapshot;
+    this.mark = start.highWaterMark;
+    this.shownRecords = start.shownRecords ?? 0;
+  }
 
   get highWaterMark(): number {
     return this.mark;

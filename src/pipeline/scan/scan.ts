@@ -71,8 +71,7 @@ export async function* scan(
   // A mark may lie ahead of the present. A second that the caller names is kept.
   const mayRewind = start.overlapSeconds === undefined;
 
-  const { snapshot, highWaterMark, shownRecords = 0 } = start;
-  const position = new ScanPosition(feed, reader, deps.logger, snapshot, highWaterMark, from, shownRecords);
+  const position = new ScanPosition(feed, reader, deps.logger, start, from);
   // Marks that relied on a wrong order prove nothing, so a snapshot begins again.
   const restart = start.snapshot
     ? { from: 0, highWaterMark: 0 }
@@ -95,7 +94,7 @@ export async function* scan(
     return;
   }
   position.highWaterMark = restart.highWaterMark;
-  const { otherBorders, wide } = start;
+  const { otherBorders, snapshot, wide } = start;
   const whole = { ...restart, otherBorders, isWide: wide || snapshot, mayRewind };
   const beyondReach = yield* scanWithoutOrder(position, whole);
   if (beyondReach === null) return;
@@ -354,8 +353,7 @@ class OrderedScan {
   ): AsyncGenerator<ScanPage, WideSecond> {
     const { position, cursor, seam } = this;
     const { feed, reader } = position;
-    const { otherBorders } = this.start;
-    const wide = { from: cursor.anchor, second, reach: pagingReach(feed), otherBorders };
+    const wide = { ...this.start, from: cursor.anchor, second, reach: pagingReach(feed) };
     const window = new WindowReader(feed, reader, wide);
     const passing: PageFacts[] = [];
     let missing = seam === null || seam.due.size === 0 ? null : missingOf(page.facts, seam);

@@ -160,7 +160,7 @@ if (!isRoot) process.stderr.write('NOT RUN: tests of other owners, which only ro
     await earlier.ended();
     publisher.api().marketDay.start(10);
     const running = publisher.start(['run'], undefined, onSmallDisk(data(), 4, fillDisk));
-    await running.sees(/LOG_FULL[^]*LOG_FULL/, 'stderr');
+    await running.sees(/LOG_FULL.*LOG_FULL/s, 'stderr');
     // Only the publisher has the mount.
     rmSync(`/proc/${running.pid}/root${data('filling')}`);
     await running.sees(/Feed ipos is read again/, 'stderr');

@@ -23,7 +23,7 @@ async function scan(
   const known = { ...unknownPaging(30), unit: 'page', ordered: false } as const;
   const reader = new PageReader(feed, source, known, new AbortController().signal);
   const logger = quietLogger();
-  const position = new ScanPosition(feed, reader, logger, true, highWaterMark, from, 0);
+  const position = new ScanPosition(feed, reader, logger, { snapshot: true, highWaterMark }, from);
   const pages: ScanPage[] = [];
   const scanned = scanWithoutOrder(position, { from, highWaterMark, mayRewind });
   for (;;) {
