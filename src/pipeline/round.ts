@@ -161,9 +161,13 @@ class ReadableCheck {
     for (const { id } of records) if (shownIds.size < known / 2) shownIds.add(id);
     const shown = shownIds.size + rows;
     if (!progress.complete || shown >= known / 2) return false;
+    const proof =
+      shown > 0
+        ? `\`highwater reconcile ${feed.name}\` proves it`
+        : 'a reconcile proves it once the API shows a record again';
     const message =
       `Feed ${feed.name}: the API shows ${shown} of ${known} records. The poll does not count as complete, and nothing is deleted. If ` +
-      `they are gone, \`highwater reconcile ${feed.name}\` proves it. Otherwise look at what the token may see.`;
+      `they are gone, ${proof}. Otherwise look at what the token may see.`;
     remind(feed, 'too few', () => logger.warn(message, { feed: feed.name }));
     return true;
   }
