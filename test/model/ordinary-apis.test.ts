@@ -58,6 +58,8 @@ interface Unrest {
   readonly stale: number;
   /** The answer shows no row. */
   readonly blank: number;
+  /** The answer lacks one of its rows, and does not say so. */
+  readonly lacks: number;
   /** The request fails. */
   readonly fails: number;
 }
@@ -107,6 +109,7 @@ const world: fc.Arbitrary<World> = fc.record({
     moves: fc.constantFrom(0, 0, 1, 3, 7),
     stale: fc.constantFrom(0, 0, 2, 3, 7),
     blank: fc.constantFrom(0, 0, 0, 5, 11),
+    lacks: fc.constantFrom(0, 0, 0, 2, 5, 11),
     fails: fc.constantFrom(0, 0, 0, 5, 11),
   }),
   steps: fc.array(
@@ -185,7 +188,9 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
       if (isDue(unrest.moves) && !isTooMuch) move(requests * 7);
       if (isBlank || isDue(unrest.blank)) return blank.fetchPage(feed, request, signal);
       const asked = isDue(unrest.stale) ? answerOfThePast() : vendor;
-      return asked.fetchPage(feed, request, signal);
+      const page = await asked.fetchPage(feed, request, signal);
+      const lacking = isDue(unrest.lacks) ? (requests * 7) % Math.max(1, page.rows.length) : -1;
+      return { ...page, rows: page.rows.filter((_, i) => i !== lacking) };
     },
   };
   const beginAt = Number.isFinite(shape.range) ? second() - 10_000 - delay * 3_600 : undefined;
@@ -289,12 +294,16 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
     ];
     if (failed !== null) return expect(mayFail).toContain((failed as HighwaterError).code);
     if (!(await isRead(publisher, vendor.rows, shape, pageSize))) return;
-    // If ties change places, a look may miss one of two rows with one id, like a record that changes and changes back.
-    if (hasTwins(shape) && shape.ties === 'by page') return;
-    const { seq } = publisher.owned().deps.state.offset;
-    for (const kind of ['poll', 'wide poll', 'reconcile'] as const) {
-      await step({ kind }).catch((error) => expect(mayFail).toContain(error.code));
-      expect([kind, publisher.owned().deps.state.offset.seq]).toStrictEqual([kind, seq]);
+    // If ties change places, or pages are lost, a look may miss one of two rows with one id, like a record that changes and changes back.
+    if (shape.beside !== 'nothing' && (shape.ties === 'by page' || shape.isNextLost)) return;
+    // Two rows of one time may be published once when they first come on two pages.
+    for (let more = hasTwins(shape) ? 2 : 0; ; more--) {
+      const { seq } = publisher.owned().deps.state.offset;
+      for (const kind of ['poll', 'wide poll', 'reconcile'] as const)
+        await step({ kind }).catch((error) => expect(mayFail).toContain(error.code));
+      const published = publisher.owned().deps.state.offset.seq - seq;
+      if (published === 0) return;
+      expect(more).toBeGreaterThan(0);
     }
   } finally {
     await publisher.close();
@@ -353,7 +362,7 @@ const lagBehindWrites: World = {
   pageSize: 10,
   delay: 0.1,
   steps: [{ kind: 'lose next' }, { kind: 'poll' }, { kind: 'create', at: 674, count: 1 }],
-  unrest: { moves: 7, stale: 0, blank: 0, fails: 0 },
+  unrest: { moves: 7, stale: 0, blank: 0, lacks: 0, fails: 0 },
 };
 
 it(
