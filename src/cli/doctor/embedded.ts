@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmdirSync, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { agoText } from '../../format/durations';
 import { assertLockable, assertWhole, examineLocalLog, type LocalLogReport } from '../../log/local/examine';
@@ -51,7 +51,7 @@ function checkFolder(dataDir: string): Check {
     if (!statSync(folder).isDirectory()) {
       return failed('data-folder', `${folder} is not a folder`, remedy, 'LOG_UNWRITABLE');
     }
-    accessSync(folder, constants.W_OK | constants.X_OK);
+    writeInto(folder);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return failed('data-folder', `${folder} cannot be written to (${code})`, remedy, 'LOG_UNWRITABLE');
@@ -77,7 +77,7 @@ function checkFolder(dataDir: string): Check {
 export function checkStateFolder(stateDir: string): Check {
   const folder = nearestExisting(stateDir);
   try {
-    accessSync(folder, constants.W_OK | constants.X_OK);
+    writeInto(folder);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return warning(
@@ -87,6 +87,15 @@ export function checkStateFolder(stateDir: string): Check {
     );
   }
   return ok('state-folder', foundWritable(stateDir, folder));
+}
+
+/** By trying: a file system that has become read-only after an error still claims to be writable. */
+function writeInto(folder: string): void {
+  try {
+    rmdirSync(mkdtempSync(path.join(folder, '.highwater-doctor-')));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error; // the free space is looked at apart
+  }
 }
 
 /** @param nearest the folder, or the one in which it will be made */

@@ -235,6 +235,10 @@ it('names a log that cannot be written or read', async () => {
   expect(blocked.code).toBe(1);
   expect(blocked.of('data-folder')).toMatchObject({ state: 'failed', code: 'LOG_UNWRITABLE' });
 
+  // It claims to be writable, at least to some users.
+  const claimed = await doctor(['--data-dir', '/proc/highwater']);
+  expect(claimed.of('data-folder')).toMatchObject({ state: 'failed', code: 'LOG_UNWRITABLE' });
+
   const other = path.join(folder(), 'other');
   mkdirSync(other);
   writeFileSync(path.join(other, 'highwater.db'), 'this is no database at all. '.repeat(100));
