@@ -163,7 +163,7 @@ export interface CountedPaging<Style extends 'page' | 'offset'> {
   readonly style: Style;
   /** The number of the first page, or of the first record. Default: learned. */
   readonly first?: 0 | 1 | undefined;
-  /** Dotted path of the flag that is false on the last page. */
+  /** Dotted path of the flag that is false on the last page; behind an exclamation mark, of one that is true there. */
   readonly hasMore?: string | undefined;
   /** Dotted path of the number of all rows that the query finds. */
   readonly total?: string | undefined;
@@ -187,7 +187,7 @@ export interface CursorPaging {
   readonly from?: string | undefined;
   /** Dotted path of the text in the last row of the page, most often the id. */
   readonly lastRow?: string | undefined;
-  /** Dotted path of the flag that is false on the last page. Without it, the end is an answer without a cursor, or without rows. */
+  /** As in `CountedPaging`. Without it, the end is an answer without a cursor, or without rows. */
   readonly hasMore?: string | undefined;
 }
 

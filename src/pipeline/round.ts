@@ -16,7 +16,8 @@ import {
 import { advance, learnedPaging, shownRecords } from './position';
 import type { Decoded } from './records/decode';
 import { isYetToBegin, scanFromNow } from './scan/beginning';
-import { type ScanDeps, scan } from './scan/scan';
+import { scan } from './scan/scan';
+import type { ScanDeps } from './scan/scan-position';
 import type { BatchPage } from './transaction/batch';
 
 /**

@@ -50,7 +50,7 @@ export function nextPage(
   if (paging.style === 'cursor') {
     const { from, lastRow, hasMore } = paging;
     if (lastRow !== undefined) return behindLastRow(rows, answer, { ...paging, lastRow }, context);
-    const more = hasMore === undefined ? undefined : valueAtPath(answer, hasMore);
+    const more = moreAt(answer, hasMore);
     if (more === false) return none;
     const found = textAt(answer, from!, context);
     const isLost = found.kind === 'next' && found.next === null && more === true;
@@ -63,15 +63,23 @@ export function nextPage(
   return found.kind === 'failure' ? found : ownLink(found.next, context);
 }
 
+/** What the flag says; undefined: nothing. With an exclamation mark before its path, it is true on the last page. */
+function moreAt(answer: unknown, hasMore: string | undefined): boolean | undefined {
+  if (hasMore === undefined) return undefined;
+  const isEnd = hasMore.startsWith('!');
+  const flag = valueAtPath(answer, isEnd ? hasMore.slice(1) : hasMore);
+  return typeof flag === 'boolean' ? flag !== isEnd : undefined;
+}
+
 function counted(answer: unknown, { hasMore, total }: CountedPaging<'page' | 'offset'>): NextPage {
   const all = total === undefined ? null : valueAtPath(answer, total);
-  const more = hasMore === undefined ? undefined : valueAtPath(answer, hasMore);
+  const more = moreAt(answer, hasMore);
   // Some APIs write it as text.
   const count = typeof all === 'number' || (typeof all === 'string' && /^\d+$/.test(all)) ? Number(all) : -1;
   return {
     kind: 'next',
     next: null,
-    ...(typeof more === 'boolean' && { isLast: !more }),
+    ...(more !== undefined && { isLast: !more }),
     ...(total !== undefined && { total: Number.isSafeInteger(count) && count >= 0 ? count : null }),
   };
 }
@@ -82,7 +90,7 @@ function behindLastRow(
   { lastRow, hasMore }: CursorPaging & { readonly lastRow: string },
   context: NextPageContext,
 ): NextPage {
-  const more = hasMore === undefined ? undefined : valueAtPath(answer, hasMore);
+  const more = moreAt(answer, hasMore);
   if (more === false || (rows.length === 0 && more !== true)) return none;
   const found = textAt(rows.at(-1), lastRow, context);
   if (found.kind === 'failure' || found.next !== null) return found;

@@ -57,6 +57,8 @@ export interface VendorShape {
   readonly beside: 'nothing' | 'versions' | 'namesakes';
   /** Numbered positions from here on are empty, whatever is there, and their answers say what that of the first page says. */
   readonly depth: number;
+  /** The filter refuses a time ahead of the present. */
+  readonly refusesAhead: boolean;
   /** An answer holds only rows of so many seconds from the second that is asked for; Infinity: all. The feed declares it. */
   readonly range: number;
 }
@@ -100,6 +102,7 @@ export const plainShape: VendorShape = {
   hides: false,
   beside: 'nothing',
   depth: Number.POSITIVE_INFINITY,
+  refusesAhead: false,
   range: Number.POSITIVE_INFINITY,
 };
 
@@ -134,6 +137,7 @@ export const anyShape = {
   hides: fc.constant(false),
   beside: fc.constant('nothing'),
   depth: fc.constant(Number.POSITIVE_INFINITY),
+  refusesAhead: fc.boolean(),
   range: fc.constant(Number.POSITIVE_INFINITY),
 } satisfies { readonly [Member in keyof VendorShape]: fc.Arbitrary<VendorShape[Member]> };
 
@@ -184,6 +188,7 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
     const size = Math.min(shape.cap, shape.sized ? pageSize : Number.POSITIVE_INFINITY);
     for (const { id, updated } of vendor.rows.values()) if (!created.has(id)) created.set(id, updated);
     const isFiltered = shape.filter && shape.dated && request.updatedSince > 0;
+    if (isFiltered && shape.refusesAhead && request.updatedSince > nowMs() / 1000) refuse();
     const since = isFiltered ? filters[shape.since](request.updatedSince) : 0;
     const until = request.updatedSince + shape.range;
     const all = [...shown()]

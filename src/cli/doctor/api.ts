@@ -310,7 +310,7 @@ async function* nextPageFindings(feed: Feed, first: SourcePage, source: Source, 
   if (paging.style === 'page' || paging.style === 'none') return;
   const usual = { updatedSince: 0, pageOffset: firstNumber(feed) + first.rows.length, pageSize };
   if (paging.style !== 'offset' && first.next === null) {
-    const place = paging.style === 'cursor' ? (paging.from ?? paging.hasMore) : paging.from;
+    const place = paging.style === 'cursor' ? (paging.from ?? paging.hasMore?.replace('!', '')) : paging.from;
     yield ok(subject, `no next page in the ${place === null ? 'header Link' : `response at ${place}`}`);
     return;
   }

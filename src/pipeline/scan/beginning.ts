@@ -2,7 +2,8 @@ import type { Feed } from '../../feeds/feed';
 import type { SourceOffset } from '../../state/source-offset';
 import type { ScanPage } from '../../types';
 import { PageReader } from './pages/page-reader';
-import { type ScanDeps, type ScanStart, scan } from './scan';
+import { scan } from './scan';
+import type { ScanDeps, ScanStart } from './scan-position';
 
 /** Whether the feed begins without a snapshot and has had no answer yet. */
 export function isYetToBegin(offset: SourceOffset): boolean {

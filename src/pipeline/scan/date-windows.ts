@@ -8,7 +8,7 @@ import { MOST_WALKS } from './pages/page-walk';
 import { pagingReach } from './pages/paging';
 import { isOutOfReach } from './pages/window';
 import { WindowReader } from './pages/window-reader';
-import type { ScanDeps } from './scan';
+import type { ScanDeps } from './scan-position';
 
 /** Days since 1970, both included. */
 export interface Days {

@@ -2,7 +2,8 @@ import type { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import type { Logger } from '../../logging/logger';
 import { remind } from '../../logging/remind';
-import type { ScanPage } from '../../types';
+import type { Source } from '../../source/source';
+import type { Paging, ScanPage } from '../../types';
 import { believed } from './order';
 import type { HiddenRows } from './pages/announced';
 import type { FetchedPage } from './pages/page-facts';
@@ -12,6 +13,31 @@ import type { WalkEnd } from './pages/window';
 
 /** After so many poll intervals without a complete scan, a feed counts as behind. */
 const LATE_INTERVALS = 3;
+
+/** The begin of a scan, and the facts known before it. Times are Unix seconds. */
+export interface ScanStart {
+  readonly highWaterMark: number;
+  /** The first snapshot is not complete yet. */
+  readonly snapshot: boolean;
+  /** Reads from further back, and only an empty page is the end. */
+  readonly wide: boolean;
+  /** How far before the mark it begins, if not as the feed says. */
+  readonly overlapSeconds?: number;
+  readonly paging: Paging;
+  /** Everything is read, though not for a first snapshot. Unknown paging is learned first. */
+  readonly whole?: boolean;
+  /** Pages begin and end at other rows than usual, so that a row that the usual pages hide is seen. */
+  readonly otherBorders?: boolean;
+  /** How many records an answer with everything shows, as far as is known. Default: 0. */
+  readonly shownRecords?: number;
+  /** All pages are read as well, as far as paging reaches, so that no row is left to the filter. */
+  readonly withoutFilter?: boolean;
+}
+
+export interface ScanDeps {
+  readonly source: Source;
+  readonly logger: Logger;
+}
 
 /** The position of a scan, which makes the pages that the scan yields. Names as in `ScanProgress`. */
 export class ScanPosition {
@@ -28,12 +54,11 @@ export class ScanPosition {
   private readonly shownRecords: number;
   private mark: number;
 
-  /** @param start as in `ScanStart` */
   constructor(
     readonly feed: Feed,
     readonly reader: PageReader,
     private readonly logger: Logger,
-    start: { readonly snapshot: boolean; readonly highWaterMark: number; readonly shownRecords?: number },
+    start: Pick<ScanStart, 'snapshot' | 'highWaterMark' | 'shownRecords'>,
     public shownBelow: number,
   ) {
     this.duringSnapshot = start.snapshot;

@@ -1,46 +1,20 @@
 import type { Feed } from '../../feeds/feed';
-import type { Logger } from '../../logging/logger';
-import type { Source } from '../../source/source';
-import type { Paging, ScanPage } from '../../types';
+import type { ScanPage } from '../../types';
 import { allPages } from './all-pages';
 import { jointOf, type KeysetCursor, leapOver, nextStep } from './keyset-cursor';
 import { believed, isOutOfOrder, showsOlder } from './order';
 import { mayBeCut } from './pages/first-page';
-import { bringsNothingNew, type FetchedPage, type PageFacts } from './pages/page-facts';
+import { bringsNothingNew, type FetchedPage, type PageFacts, pageBehind } from './pages/page-facts';
 import { PageReader } from './pages/page-reader';
 import { MOST_RESTARTS } from './pages/page-walk';
 import { pagingReach, withPageSize } from './pages/paging';
+import { isCode, REFUSALS } from './pages/refusals';
 import { isOutOfReach } from './pages/window';
 import { WindowReader } from './pages/window-reader';
 import { Clocks } from './present';
-import { ScanPosition } from './scan-position';
+import { type ScanDeps, ScanPosition, type ScanStart } from './scan-position';
 import { scanWithoutOrder } from './scan-without-order';
 import { isFilterOfNoUse, join, LagTest, LONGEST_LAG, missingOf, type Seam, seamAt } from './seam';
-
-/** The begin of a scan, and the facts known before it. Times are Unix seconds. */
-export interface ScanStart {
-  readonly highWaterMark: number;
-  /** The first snapshot is not complete yet. */
-  readonly snapshot: boolean;
-  /** Reads from further back, and only an empty page is the end. */
-  readonly wide: boolean;
-  /** How far before the mark it begins, if not as the feed says. */
-  readonly overlapSeconds?: number;
-  readonly paging: Paging;
-  /** Everything is read, though not for a first snapshot. Unknown paging is learned first. */
-  readonly whole?: boolean;
-  /** Pages begin and end at other rows than usual, so that a row that the usual pages hide is seen. */
-  readonly otherBorders?: boolean;
-  /** How many records an answer with everything shows, as far as is known. Default: 0. */
-  readonly shownRecords?: number;
-  /** All pages are read as well, as far as paging reaches, so that no row is left to the filter. */
-  readonly withoutFilter?: boolean;
-}
-
-export interface ScanDeps {
-  readonly source: Source;
-  readonly logger: Logger;
-}
 
 /**
  * Walks the pages from the stored position to the end, by keyset on `updated`: if a page's last row is later than the anchor, the
@@ -112,7 +86,7 @@ class OrderedScan {
   private cursor: KeysetCursor;
   /** The scan may begin again, before the present, once. */
   private mayRewind: boolean;
-  private previous: PageFacts | null = null;
+  private previous: FetchedPage | null = null;
   /** Time of the answer to the first page that reaches into the seconds in which rows may still become visible. */
   private nearSince = Number.POSITIVE_INFINITY;
   /** How often reading from this anchor has begun again, and how often because a row was older than those before it. */
@@ -149,7 +123,11 @@ class OrderedScan {
     for (;;) {
       const before = reader.paging();
       // If rows were there before, and at any end of a snapshot, one empty answer is not enough.
-      const first = await believed(reader, this.cursor.anchor, this.cursor.expectsRows || start.snapshot);
+      const first = await believed(
+        reader,
+        this.cursor.anchor,
+        this.cursor.expectsRows || start.snapshot,
+      ).catch((error) => this.refusedAhead(error));
       if (this.rewinds(first)) continue;
       const page = await (this.previous === null ? this.tested(first) : this.joined(first));
       if (page === null) return first;
@@ -161,7 +139,7 @@ class OrderedScan {
         yield position.lastPage(page);
         return null;
       }
-      this.learnLength(facts, known ?? 0);
+      this.learnLength(page, known ?? 0);
       if (isOutOfOrder(facts, reader.least(this.cursor.anchor))) return page;
 
       const isEverything =
@@ -324,12 +302,19 @@ class OrderedScan {
   }
 
   /** Only a wide poll goes on behind a short page. New rows there show that the server gives shorter pages than before. */
-  private learnLength(facts: PageFacts, known: number): void {
-    const { previous } = this;
+  private learnLength(page: FetchedPage, known: number): void {
     const { reader } = this.position;
-    if (previous !== null && previous.length < known && !bringsNothingNew(facts, previous))
-      reader.setPaging({ ...reader.paging(), longestPage: Math.max(previous.length, facts.length) });
-    this.previous = facts;
+    const { facts } = page;
+    const before = this.previous?.facts;
+    if (before !== undefined && before.length < known && !bringsNothingNew(facts, before))
+      reader.setPaging({ ...reader.paging(), longestPage: Math.max(before.length, facts.length) });
+    this.previous = page;
+  }
+
+  /** Some APIs refuse times ahead of the present. @returns an empty page, if the scan only looks for rows dated ahead */
+  private refusedAhead(error: unknown): FetchedPage {
+    if (this.cursor.leaps === 0 || !isCode(error, REFUSALS)) throw error;
+    return pageBehind(this.previous!);
   }
 
   /** The mark that the page allows: before the seconds in which rows may still become visible. */

@@ -36,3 +36,16 @@ it('a poll ends though each page brings a new row', async () => {
   await publisher.poll({ wide: true });
   expect(publisher.owned().deps.state.recordCount).toBe(vendor.rows.size);
 });
+
+it.each(['page', 'cursor'] as const)(
+  'a poll of an API by %s that refuses times ahead of the present ends behind the rows that are written meanwhile',
+  async (style) => {
+    const { publisher, vendor, counts } = await start({ style, refusesAhead: true }, 2);
+    await publisher.poll();
+    counts.isRestless = true;
+    await publisher.poll();
+    counts.isRestless = false;
+    await publisher.poll();
+    expect(publisher.owned().deps.state.recordCount).toBe(vendor.rows.size);
+  },
+);

@@ -34,6 +34,16 @@ it.each([
   },
 );
 
+it.each([
+  ['at the end', true, null],
+  ['before the end', false, 'n'],
+  ['nowhere', undefined, 'n'],
+])('a flag that is true on the last page counts the other way round: %s', async (_, end, expected) => {
+  expect(await next({ ...cursor, hasMore: '!meta.end' }, { ipos: [], meta: { next: 'n', end } })).toBe(
+    expected,
+  );
+});
+
 it.each([null, undefined, ''])(
   'more rows follow, and the cursor is %p: the page is not the last',
   async (cursorText) => {
