@@ -76,6 +76,21 @@ it.each(['page', 'offset'] as const)(
   },
 );
 
+it('a total that counts no further than 20 rows ends no walk behind them, though pages have become shorter', async () => {
+  const shape = { style: 'offset', order: 'id', cap: 7, says: 'capped total', ties: 'by page' } as const;
+  const rows = at(...Array.from({ length: 56 }, (_, i) => 50_000 + 20 * Math.floor(i / 2)));
+  const paging = { ...unknownPaging(25), unit: 'record', longestPage: 25, ordered: false } as const;
+  const whole = { snapshot: false, wide: true, whole: true, otherBorders: true, withoutFilter: true };
+  const { error, ids, asked } = await read(
+    shape,
+    vendorOf(shape, rows),
+    { paging, ...whole },
+    { pageSize: 25 },
+  );
+  expect([error, ids.size]).toEqual([null, 56]);
+  expect(asked.length).toBeLessThan(100);
+});
+
 describe.each(styles)('a feed that is paged by %s', (style) => {
   it('is read to its end by a snapshot, and by polls from then on', async () => {
     const vendor = vendorOf({ style }, from(50_000, 100));

@@ -30,6 +30,8 @@ import {
 import { hasRows, isCode, orRefusal, REFUSALS, throwAnswer, UNANSWERED, unlessRefused } from './refusals';
 
 const LEARNING_TRIES = 3;
+/** Anchors that are remembered at once. */
+const MOST_ANCHORS = 50;
 
 /** Reads the pages of one scan, and learns the server's paging on the way. */
 export class PageReader {
@@ -222,10 +224,11 @@ export class PageReader {
     const { total, facts } = page;
     if (facts.length === 0) this.noteEnd(from, page, before);
     if (facts.length === 0) return page;
-    const isCounted = total !== null && before + facts.length >= total;
     const read = { from, n, pageSize: this.known.pageSize, page };
-    // Some APIs count no further than so many rows. Then the pages behind them have others.
-    const isFull = facts.length >= this.fullLength;
+    // Some APIs count no further than so many rows. Then the pages behind them have others, and pages may have become shorter.
+    const isCounted = before + facts.length === total;
+    const isFull =
+      facts.length >= Math.min(this.fullLength, n > 0 ? (this.first?.length ?? 0) : this.fullLength);
     if (this.beginsAgain(read)) {
       this.end = this.counted;
       return pageBehind(this.counted!.page);
@@ -395,6 +398,3 @@ export class PageReader {
     }
   }
 }
-
-/** Anchors that are remembered at once. */
-const MOST_ANCHORS = 50;
