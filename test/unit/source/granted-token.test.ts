@@ -172,7 +172,11 @@ const passing: readonly [string, (response: ServerResponse) => void, RegExp][] =
   ['names a passing error', (response) => sendJson(response, { error: 'server_error' }, 400), /server_error/],
   ['sends a web page', (response) => sendJson(response, '<h1>Hi</h1>', 200, html), /no access_token in/],
   ['sends null', (response) => sendJson(response, 'null'), /no access_token in/],
-  ['leaves the token out', (response) => sendJson(response, { id_token: 'abcd-sesame' }), /no access_token in/],
+  [
+    'leaves the token out',
+    (response) => sendJson(response, { id_token: 'abcd-sesame' }),
+    /no access_token in/,
+  ],
   [
     'breaks the line',
     (response) => sendJson(response, { access_token: 'abc\r\nsesame' }),
