@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -36,19 +36,41 @@ async function publisher(): Promise<ChangeWriter> {
   return writer;
 }
 
-/** @param to of the delivery `desk`, as YAML; @param more lines of its section */
-function settings(to: string, ...more: string[]): void {
-  const lines = [
-    `dataDir: ${folder()}`,
-    'deliveries:',
-    '  desk:',
-    '    topics: [ipos.deal-status]',
-    '    from: beginning',
-    `    to: ${to}`,
-    ...more.map((line) => `    ${line}`),
-  ];
+/** @param receivers of the deliveries, by name, as YAML */
+function deliveries(
+  receivers: Readonly<Record<string, string>>,
+  { topic = 'ipos.deal-status', dataDir = folder(), more = [] as readonly string[] } = {},
+): void {
+  const sections = Object.entries(receivers).flatMap(([name, to]) => [
+    `  ${name}:`,
+    ...[`topics: [${topic}]`, 'from: beginning', `to: ${to}`, ...more].map((line) => `    ${line}`),
+  ]);
+  const lines = [`dataDir: ${dataDir}`, ...(sections.length > 0 ? ['deliveries:', ...sections] : [])];
   writeFileSync(path.join(folder(), 'highwater.yaml'), `${lines.join('\n')}\n`);
 }
+
+/** @param to of the delivery `desk`, as YAML; @param more lines of its section */
+const settings = (to: string, ...more: string[]) => deliveries({ desk: to }, { more });
+
+/** Events of a new publisher, and a receiver of the delivery `desk`. */
+async function desk(answer?: Parameters<typeof startReceiver>[0]) {
+  const { write, incarnation } = await publisher();
+  const receiver = await startReceiver(answer);
+  settings(`{ webhook: "${receiver.url}" }`);
+  return { write, incarnation, receiver };
+}
+
+/** What a command prints in the end. */
+async function printed(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const command = here(args, { cwd: folder(), env });
+  await command.ended();
+  return command.stdout();
+}
+
+const tail = ['tail', 'delivery-desk.dead-letters', '--json', '--no-follow'];
+const lastLine = (text: string) => JSON.parse(text.trim().split('\n').at(-1)!);
+const statusOfFeed = (env?: Readonly<Record<string, string>>) =>
+  printed(['status', '--feeds', 'ipos', '--json'], env).then(lastLine);
 
 function deliver(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
   return here(['deliver', ...args], { cwd: folder(), env: { HOOK_SECRET: SECRET!, ...env } });
@@ -132,13 +154,11 @@ it('Slack gets one line in the words of the feed, and its address is never shown
 });
 
 it('an event is sent again with the same id until the receiver takes it, and the next one waits', async () => {
-  const { write } = await publisher();
-  const receiver = await startReceiver((response, _, index) => {
+  const { write, receiver } = await desk((response, _, index) => {
     response
       .writeHead([500, 503, 302, 404, 200][index] ?? 200, { location: `${receiver.url}/elsewhere` })
       .end('no');
   });
-  settings(`{ webhook: "${receiver.url}", secretEnv: HOOK_SECRET }`);
   await write({ id: 'a', status: 'Rumored' }, { id: 'a', status: 'Priced' });
   deliver();
   await until(() => receiver.received.length === 6);
@@ -149,13 +169,11 @@ it('an event is sent again with the same id until the receiver takes it, and the
 });
 
 it('a receiver that asks to wait is asked no earlier', async () => {
-  const { write } = await publisher();
   const asked: number[] = [];
-  const receiver = await startReceiver((response, _, index) => {
+  const { write } = await desk((response, _, index) => {
     asked.push(performance.now());
     response.writeHead(index === 0 ? 429 : 200, { 'retry-after': '3' }).end();
   });
-  settings(`{ webhook: "${receiver.url}", secretEnv: HOOK_SECRET }`);
   await write({ id: 'a', status: 'Rumored' });
   deliver();
   await until(() => asked.length === 2);
@@ -163,11 +181,9 @@ it('a receiver that asks to wait is asked no earlier', async () => {
 });
 
 it('an event that the receiver refuses becomes a dead letter after five tries, and the next one is delivered', async () => {
-  const { write } = await publisher();
-  const receiver = await startReceiver((response, { body }) => {
+  const { write, receiver } = await desk((response, { body }) => {
     response.writeHead(body.includes('"Broken"') ? 422 : 200).end('status is not in the enum');
   });
-  settings(`{ webhook: "${receiver.url}", secretEnv: HOOK_SECRET }`);
   await write({ id: 'a', status: 'Broken' }, { id: 'a', status: 'Priced' });
   const run = deliver();
   await until(() => receiver.received.length === 6);
@@ -176,9 +192,7 @@ it('an event that the receiver refuses becomes a dead letter after five tries, a
   );
   expect(bodies).toEqual([...Array(5).fill('Broken'), 'Priced']);
   expect(run.stderr()).toContain('DELIVERY_REFUSED');
-  const tail = here(['tail', 'delivery-desk.dead-letters', '--json', '--no-follow'], { cwd: folder() });
-  await tail.ended();
-  expect(JSON.parse(tail.stdout())).toMatchObject({
+  expect(JSON.parse(await printed(tail))).toMatchObject({
     headers: {
       'error.message': `webhook ${receiver.url} answered 422: status is not in the enum`,
       'error.attempts': '5',
@@ -188,13 +202,9 @@ it('an event that the receiver refuses becomes a dead letter after five tries, a
   });
   // Another delivery sends it again, once the receiver has been mended.
   receiver.answers(ok);
-  settings(`{ webhook: "${receiver.url}/again" }`, 'where: { status: Broken }');
-  const file = path.join(folder(), 'highwater.yaml');
-  writeFileSync(
-    file,
-    readFileSync(file, 'utf8')
-      .replace('desk:', 'again:')
-      .replace('ipos.deal-status', 'delivery-desk.dead-letters'),
+  deliveries(
+    { again: `{ webhook: "${receiver.url}/again" }` },
+    { topic: 'delivery-desk.dead-letters', more: ['where: { status: Broken }'] },
   );
   deliver(['again']);
   await until(() => receiver.received.at(-1)!.url === '/again');
@@ -202,9 +212,7 @@ it('an event that the receiver refuses becomes a dead letter after five tries, a
 }, 120_000);
 
 it('a delivery goes on where it stopped', async () => {
-  const { write } = await publisher();
-  const receiver = await startReceiver();
-  settings(`{ webhook: "${receiver.url}" }`);
+  const { write, receiver } = await desk();
   await write({ id: 'a', status: 'Rumored' }, { id: 'b', status: 'Rumored' });
   const first = deliver();
   await until(() => receiver.received.length === 2);
@@ -218,14 +226,12 @@ it('a delivery goes on where it stopped', async () => {
 });
 
 it('an answer without end, and one that breaks off, count by their status', async () => {
-  const { write } = await publisher();
-  const receiver = await startReceiver((response, _, index) => {
+  const { write, receiver } = await desk((response, _, index) => {
     response.writeHead(200);
     if (index === 0) response.write('x');
     else if (index === 1) response.write('x', () => response.destroy());
     else response.end();
   });
-  settings(`{ webhook: "${receiver.url}" }`);
   await write({ id: 'a', status: '1' }, { id: 'a', status: '2' }, { id: 'a', status: '3' });
   deliver();
   await until(() => receiver.received.length === 3);
@@ -248,13 +254,7 @@ it('a receiver that is not there, gives no answer or has a foreign certificate i
     [mute.url, 'no answer has come yet'],
     [gone.url, 'ECONNREFUSED'],
   ] as const;
-  const file = places.map(
-    ([url], i) => `  d${i}: { topics: [ipos.deal-status], from: beginning, to: { webhook: "${url}" } }`,
-  );
-  writeFileSync(
-    path.join(folder(), 'highwater.yaml'),
-    `dataDir: ${folder()}\ndeliveries:\n${file.join('\n')}\n`,
-  );
+  deliveries(Object.fromEntries(places.map(([url], i) => [`d${i}`, `{ webhook: "${url}" }`])));
   const run = deliver();
   for (const [i, [, why]] of places.entries())
     await run.sees(
@@ -350,11 +350,7 @@ it('doctor connects to each receiver and sends nothing', async () => {
     `{ webhook: "${gone.url}" }`,
     '{ slack: { urlEnv: DESK_SLACK } }',
   ];
-  const sections = receivers.map((to, i) => `  d${i}: { topics: [ipos.deal-status], to: ${to} }`);
-  writeFileSync(
-    path.join(folder(), 'highwater.yaml'),
-    `dataDir: ${folder()}\ndeliveries:\n${sections.join('\n')}\n`,
-  );
+  deliveries(Object.fromEntries(receivers.map((to, i) => [`d${i}`, to])));
   const { lines } = await askDoctor(here, [], { cwd: folder(), env: { HOOK_SECRET: SECRET! } });
   const found = lines.filter(({ check }) => check === 'delivery');
   expect(found.map(({ feed, state, found: what }) => [feed, state, what])).toEqual([
@@ -376,12 +372,8 @@ it('status, metrics and the page say how far each delivery is and what it waits 
   const run = here(['run', '--deliver', ...flags], { cwd: folder(), env });
   const [, url] = await run.sees(/Dashboard at (http:\S+)\//, 'stderr');
   await run.sees(/snapshot complete/, 'stderr');
-  const status = async (...more: string[]) => {
-    const command = here(['status', '--feeds', 'ipos', ...more], { cwd: folder(), env });
-    await command.ended();
-    return command.stdout();
-  };
-  const delivery = async () => JSON.parse((await status('--json')).trim().split('\n').at(-1)!);
+  const status = () => printed(['status', '--feeds', 'ipos'], env);
+  const delivery = () => statusOfFeed(env);
   expect(await status()).toMatch(/^DELIVERY +LAG +DEAD LETTERS +WAITS FOR\ndesk +(0|never ran) +0 +-$/m);
   api.marketDay.step();
   await until(async () => (await delivery()).waits_for !== null);
@@ -407,10 +399,8 @@ it('status, metrics and the page say how far each delivery is and what it waits 
 }, 120_000);
 
 it('a delivery whose next events are gone says so, in status as well, and goes on after a reset', async () => {
-  const { write } = await publisher();
+  const { write, receiver } = await desk();
   await write({ id: 'a', status: 'Filed' });
-  const receiver = await startReceiver();
-  settings(`{ webhook: "${receiver.url}" }`);
   const first = deliver();
   await until(() => receiver.keys().includes('a'));
   first.signal('SIGTERM');
@@ -422,21 +412,14 @@ it('a delivery whose next events are gone says so, in status as well, and goes o
   file.close();
   await write({ id: 'a', status: 'Withdrawn' });
 
-  const command = async (...args: string[]) => {
-    const one = here(args, { cwd: folder() });
-    await one.ended();
-    return one.stdout();
-  };
   const reset = 'highwater groups reset delivery-desk --to beginning';
   const second = deliver();
   await second.sees(/The delivery desk rests/, 'stderr');
   expect(second.stderr()).toContain(reset);
-  const status = JSON.parse(
-    (await command('status', '--feeds', 'ipos', '--json')).trim().split('\n').at(-1)!,
-  );
+  const status = await statusOfFeed();
   expect(status.waits_for).toMatch(/^events of ipos.deal-status, partition \d, that were removed before/);
   expect(status.waits_for).toContain(reset);
-  await command('groups', 'reset', 'delivery-desk', '--to', 'beginning', '--yes');
+  await printed(['groups', 'reset', 'delivery-desk', '--to', 'beginning', '--yes']);
   await until(() => receiver.received.length === 2);
   expect(String(receiver.received[1]!.body)).toContain('Withdrawn');
 }, 120_000);
@@ -445,30 +428,23 @@ it('a delivery of a compacted topic has lost nothing if a later record took the 
   const { write } = await publisher();
   await write({ id: 'a', status: 'Filed' });
   const receiver = await startReceiver();
-  const to = `{ webhook: "${receiver.url}" }`;
-  const delivery = `{ topics: [ipos.current], from: beginning, to: ${to} }`;
-  const file = path.join(folder(), 'highwater.yaml');
-  writeFileSync(file, `dataDir: ${folder()}\ndeliveries:\n  desk: ${delivery}\n`);
+  deliveries({ desk: `{ webhook: "${receiver.url}" }` }, { topic: 'ipos.current' });
   const first = deliver();
   await until(() => receiver.received.length === 1);
   first.signal('SIGTERM');
   await first.ended();
   for (const status of ['Priced', 'Amended', 'Withdrawn']) await write({ id: 'a', status });
-  const status = here(['status', '--feeds', 'ipos', '--json'], { cwd: folder() });
-  await status.ended();
-  expect(JSON.parse(status.stdout().trim().split('\n').at(-1)!)).toMatchObject({ waits_for: null });
+  expect(await statusOfFeed()).toMatchObject({ waits_for: null });
   deliver();
   await until(() => String(receiver.received.at(-1)!.body).includes('Withdrawn'));
 }, 120_000);
 
 it('a receiver that asks for no pause gets one all the same', async () => {
-  const { write } = await publisher();
   const asked: number[] = [];
-  const receiver = await startReceiver((response) => {
+  const { write } = await desk((response) => {
     asked.push(performance.now());
     response.writeHead(asked.length < 3 ? 503 : 200, { 'retry-after': '0' }).end();
   });
-  settings(`{ webhook: "${receiver.url}" }`);
   await write({ id: 'a', status: 'Rumored' });
   deliver();
   await until(() => asked.length === 3);
@@ -502,22 +478,18 @@ describe('a receiver that fails for some events only', () => {
 
   const statusOf = ({ body }: Received) =>
     (JSON.parse(body) as { data: { id: string; status: string } }).data;
-  const letters = async () => {
-    const tail = here(['tail', 'delivery-desk.dead-letters', '--json', '--no-follow'], { cwd: folder() });
-    await tail.ended();
-    return tail
-      .stdout()
+  const letters = async () =>
+    (await printed(tail))
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line) as { key: string });
-  };
 
   it('gives up an event that always fails after retryFor, while other partitions get on', async () => {
     const { write } = await publisher();
     const receiver = await startReceiver((response, received) => {
       response.writeHead(statusOf(received).status === 'Poison' ? 500 : 200).end();
     });
-    writeFileSync(path.join(folder(), 'highwater.yaml'), `dataDir: ${folder()}\n`);
+    deliveries({});
     delivering(receiver.url, 3_000);
     await write({ id: 'a', status: 'Poison' });
     // Ids of all partitions, again and again.
@@ -539,7 +511,7 @@ describe('a receiver that fails for some events only', () => {
       else response.writeHead(200).end();
     });
     let failsAt = -1;
-    writeFileSync(path.join(folder(), 'highwater.yaml'), `dataDir: ${folder()}\n`);
+    deliveries({});
     delivering(receiver.url, 1_500);
     await write({ id: 'a', status: 'Filed' });
     await until(async () => (await letters().catch(() => [])).length === 1);
@@ -576,11 +548,7 @@ it('a damaged file of a group is named, and the feeds are shown all the same', a
 it('a delivery reads on when another log has taken the place of its log', async () => {
   const dataDir = path.join(folder(), 'data');
   const receiver = await startReceiver();
-  const section = `{ topics: [ipos.deal-status], from: beginning, to: { webhook: "${receiver.url}" } }`;
-  writeFileSync(
-    path.join(folder(), 'highwater.yaml'),
-    `dataDir: ${dataDir}\ndeliveries:\n  desk: ${section}\n`,
-  );
+  deliveries({ desk: `{ webhook: "${receiver.url}" }` }, { dataDir });
   const publish = async (id: string) => {
     const { commitLog, registry } = openLocalLog({ dataDir });
     const writer = await changeWriter({ commitLog, registry }, '');

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { Type } from 'avsc';
 import type { Command, Outcome } from '../../src/commands/command';
 import { createInbox, type Inbox } from '../../src/commands/inbox';
@@ -17,6 +14,7 @@ import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import type { ClosableSource } from '../../src/source/client';
 import { testFeed } from '../support/feeds';
 import { quietLogger, testSource } from '../support/source';
+import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
 // biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
@@ -24,7 +22,6 @@ type Values = Record<string, any>;
 
 let api: Simulator;
 let source: ClosableSource;
-let dataDir: string;
 let log: LocalLog;
 let inbox: Inbox;
 let stop: AbortController;
@@ -36,15 +33,16 @@ beforeEach(async () => {
   scope = 'scope';
   api = await startSimulator({ compress: false, records: { insights: 0, analysts: 0, ipos: 40 } });
   source = testSource(api);
-  dataDir = mkdtempSync(path.join(tmpdir(), 'highwater-test-'));
   logger = quietLogger();
 });
 afterEach(async () => {
   await stopped();
   source.close();
   await api.stop();
-  rmSync(dataDir, { recursive: true });
 });
+
+/** Removed after what uses it has ended. */
+const folder = tempFolder();
 
 async function stopped(): Promise<void> {
   stop.abort();
@@ -55,7 +53,7 @@ async function stopped(): Promise<void> {
 /** A publisher of one feed, in this process. */
 async function begin(change: Partial<Feed> = {}): Promise<void> {
   const feed = testFeed('ipos', { pageSize: 10, pollIntervalMs: 20, ...change });
-  log = openLocalLog({ dataDir });
+  log = openLocalLog({ dataDir: folder() });
   inbox = createInbox();
   stop = new AbortController();
   running = runFeedTask(feed, taskDeps(feed), false, stop.signal);
@@ -72,7 +70,7 @@ function taskDeps(feed: Feed): FeedTaskDeps {
     scope,
     appId: 'test',
     instance: 'test',
-    stateDir: dataDir,
+    stateDir: folder(),
     membership: soleMembership(),
     tell: () => {},
     redact: (text) => text,
@@ -105,11 +103,35 @@ const offset = async () => (await decoded('ipos.source-offset')).at(-1);
 const ops = async () => (await decoded('ipos')).map(({ op }) => op as string).join('');
 const requests = () => api.requests().length;
 
+/** Writes the record of a key again, with other notes. */
+function note(key: string, notes: string): void {
+  const { updated: _, ...record } = api.stores.ipos.get(key)!;
+  api.stores.ipos.upsert({ ...record, notes } as never);
+}
+
+/** Old rows, far behind the mark and all overlaps, so no poll reads them. */
+function hide(count: number, apartSeconds = 1): void {
+  const { updated, ...record } = api.stores.ipos.get(api.stores.ipos.keys()[0]!)!;
+  for (let i = 0; i < count; i++)
+    api.stores.ipos.upsert({ ...record, id: `old ${i}` } as never, {
+      updated: (updated as number) - 1_000_000 + i * apartSeconds,
+    });
+}
+
+/** While no publisher runs. */
+async function move(position: Parameters<typeof movePosition>[1]): Promise<void> {
+  log = openLocalLog({ dataDir: folder() });
+  const feed = testFeed('ipos');
+  const { deps } = await acquireFeed(feed, taskDeps(feed), new AbortController().signal);
+  await movePosition(deps, position);
+  await log.commitLog.close();
+}
+
 const summary = (outcome: Outcome) => (outcome.ok ? outcome.summary : outcome.error.message);
 
 it('goes on with its own images when it takes a feed back that it has just let go of', async () => {
   const feed = testFeed('ipos');
-  log = openLocalLog({ dataDir });
+  log = openLocalLog({ dataDir: folder() });
   inbox = createInbox();
   stop = new AbortController();
   const told: string[] = [];
@@ -129,8 +151,7 @@ it('goes on with its own images when it takes a feed back that it has just let g
 it('does not poll a feed that is paused, also after a restart, until it is resumed', async () => {
   await start();
   expect(summary(await ask({ name: 'pause' }))).toMatch(/ipos is paused/);
-  const { updated: _, ...record } = api.stores.ipos.get(api.stores.ipos.keys()[0]!)!;
-  api.stores.ipos.upsert({ ...record, notes: 'while it was paused' } as never);
+  note(api.stores.ipos.keys()[0]!, 'while it was paused');
   const before = requests();
   await stopped();
   await start();
@@ -158,8 +179,7 @@ it('polls on between the pages of a reconcile, and says how it goes', async () =
   });
   await until(() => progress.length > 2);
   // Behind all that the reconcile has read, and long before it gets there.
-  const { updated: _, ...record } = api.stores.ipos.get(api.stores.ipos.keys()[0]!)!;
-  api.stores.ipos.upsert({ ...record, notes: 'meanwhile' } as never);
+  note(api.stores.ipos.keys()[0]!, 'meanwhile');
   await until(async () => (await decoded('ipos')).some(({ op }) => op === 'u'));
   expect(isOver).toBe(false);
   const outcome = await reconciling;
@@ -202,11 +222,7 @@ it.each([
   await start();
   api.stores.ipos.remove(api.stores.ipos.keys()[30]!);
   await stopped();
-  const feed = testFeed('ipos');
-  log = openLocalLog({ dataDir });
-  const owned = await acquireFeed(feed, taskDeps(feed), new AbortController().signal);
-  await movePosition(owned.deps, { last_reconcile_ms: Date.now() + ms });
-  await log.commitLog.close();
+  await move({ last_reconcile_ms: Date.now() + ms });
   await begin({ reconcileEveryMs: 80_000_000, deleteShare: 0.1 });
 
   await until(async () => (await ops()).endsWith('d'));
@@ -216,7 +232,7 @@ it('names a paused feed when it is to poll once', async () => {
   await start();
   await ask({ name: 'pause' });
   await stopped();
-  log = openLocalLog({ dataDir });
+  log = openLocalLog({ dataDir: folder() });
   const feed = testFeed('ipos');
   running = runFeedTask(feed, taskDeps(feed), true, new AbortController().signal);
 
@@ -266,49 +282,38 @@ describe('a feed with another idField than its records', () => {
     if (records === 0) for (const key of api.stores.ipos.keys()) api.stores.ipos.remove(key);
     await start();
     await stopped();
-    if (records > 0) {
-      log = openLocalLog({ dataDir });
-      const owned = await acquireFeed(
-        testFeed('ipos'),
-        taskDeps(testFeed('ipos')),
-        new AbortController().signal,
-      );
-      await movePosition(owned.deps, { id_field: [] });
-      await log.commitLog.close();
-    }
+    if (records > 0) await move({ id_field: [] });
     await begin(other);
     await until(async () => String((await offset())!.id_field) === 'id,ticker');
     expect((await offset())!.parked).toBeNull();
   });
 });
 
+const ofAll = { name: 'backfill', from: '2000-01-01', to: '2099-12-31' } as const;
+
 describe('long work that fails', () => {
   /** One second of old rows that paging does not reach the end of. No poll reads that far back. */
   async function startBeyondReach(change: Partial<Feed> = {}): Promise<void> {
     await start({ pagingLimit: 20, ...change });
-    const { updated, ...record } = api.stores.ipos.get(api.stores.ipos.keys()[0]!)!;
-    for (let i = 0; i < 60; i++)
-      api.stores.ipos.upsert({ ...record, id: `old ${i}` } as never, {
-        updated: (updated as number) - 1_000_000,
-      });
+    hide(60, 0);
   }
 
   async function expectPolledOn(): Promise<void> {
-    const { updated: _, ...record } = api.stores.ipos.get(api.stores.ipos.keys().at(-1)!)!;
-    api.stores.ipos.upsert({ ...record, notes: 'polled on' } as never);
+    note(api.stores.ipos.keys().at(-1)!, 'polled on');
     await until(async () => (await ops()).endsWith('u'));
     expect(await offset()).toMatchObject({ parked: null, last_error: null });
   }
 
-  it.each([true, false])(
-    'is answered, and the feed is polled on (a reconcile, dry run: %s)',
-    async (dryRun) => {
-      await startBeyondReach();
-      const outcome = await ask({ name: 'reconcile', dryRun, allowDeletes: null });
-      expect(outcome).toMatchObject({ ok: false, error: { code: 'SCAN_BEYOND_REACH' } });
-      await expectPolledOn();
-    },
-  );
+  it.each<[string, Command]>([
+    ['a reconcile, dry run', { name: 'reconcile', dryRun: true, allowDeletes: null }],
+    ['a reconcile', { name: 'reconcile', dryRun: false, allowDeletes: null }],
+    ['a backfill', ofAll],
+  ])('is answered, and the feed is polled on (%s)', async (_, command) => {
+    await startBeyondReach();
+    expect(await ask(command)).toMatchObject({ ok: false, error: { code: 'SCAN_BEYOND_REACH' } });
+    expect((await offset())!.backfill).toBeNull();
+    await expectPolledOn();
+  });
 
   it('is logged when nobody asked for it, and the feed is polled on', async () => {
     await startBeyondReach({ reconcileEveryMs: 200 });
@@ -346,32 +351,6 @@ it('answers commands while the API fails', async () => {
 });
 
 describe('a backfill', () => {
-  const ofAll = { name: 'backfill', from: '2000-01-01', to: '2099-12-31' } as const;
-
-  /** Far behind the mark and all overlaps, so no poll reads it. */
-  function hide(count: number): void {
-    const { updated, ...record } = api.stores.ipos.get(api.stores.ipos.keys()[0]!)!;
-    for (let i = 0; i < count; i++)
-      api.stores.ipos.upsert({ ...record, id: `old ${i}` } as never, {
-        updated: (updated as number) - 1_000_000 + i,
-      });
-  }
-
-  it('ends if its pages cannot be read, and the feed is still polled', async () => {
-    await start({ pagingLimit: 20 });
-    const { updated, ...record } = api.stores.ipos.get(api.stores.ipos.keys()[0]!)!;
-    for (let i = 0; i < 60; i++)
-      api.stores.ipos.upsert({ ...record, id: `old ${i}` } as never, {
-        updated: (updated as number) - 1_000_000,
-      });
-
-    expect(await ask(ofAll)).toMatchObject({ ok: false, error: { code: 'SCAN_BEYOND_REACH' } });
-    expect((await offset())!.backfill).toBeNull();
-    const { updated: _, ...touched } = api.stores.ipos.get(api.stores.ipos.keys().at(-1)!)!;
-    api.stores.ipos.upsert({ ...touched, notes: 'polled on' } as never);
-    await until(async () => (await ops()).endsWith('u'));
-  });
-
   it('goes on after a restart, without being asked again', async () => {
     await start();
     hide(25);

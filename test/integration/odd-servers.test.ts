@@ -55,15 +55,6 @@ it('rows without updated filling whole pages: the poll ends', async () => {
   });
 });
 
-it('everything without updated is no snapshot, but dead letters and an error', async () => {
-  await oddWorld('ipos', {}, { pageSize: 10 }, async ({ api, pub }) => {
-    api.behave({ drift: { withoutUpdated: 1 } });
-    for (let i = 0; i < 30; i++) api.stores.ipos.upsert(row(`b${i}`, T0 - 4000 + i * 60));
-    await expect(pub.poll({ wide: true })).rejects.toMatchObject({ code: 'SNAPSHOT_UNREADABLE' });
-    expect((await pub.topic('ipos.dead-letters')).length).toBe(30);
-  });
-});
-
 it.each([
   ['id', { withoutId: 1 }],
   ['updated', { withoutUpdated: 1 }],
@@ -105,17 +96,6 @@ it('the latest rows that cannot be read are published by the first poll that can
     }
     await pub.poll();
     expect((await ids(pub)).size).toBe(20);
-  });
-});
-
-it('rows without id in a second wider than a page do not park the feed', async () => {
-  await oddWorld('ipos', {}, { pageSize: 10 }, async ({ api, pub }) => {
-    for (let i = 0; i < 40; i++) api.stores.ipos.upsert(row(`a${i}`, T0 - 5000 + i));
-    await pub.poll({ wide: true });
-    api.behave({ drift: { withoutId: 1 } });
-    for (let i = 0; i < 30; i++) api.stores.ipos.upsert(row(`b${i}`, T0 - 100));
-    await pub.poll({ wide: true });
-    expect((await pub.topic('ipos.dead-letters')).length).toBe(30);
   });
 });
 
@@ -262,17 +242,6 @@ it('a body too large within a narrow poll is no end', async () => {
     },
     2 ** 20,
   );
-});
-
-it('a larger page size in the configuration is used', async () => {
-  await oddWorld('ipos', {}, { pageSize: 20 }, async ({ api, pub, feed }) => {
-    for (let i = 0; i < 100; i++) api.stores.ipos.upsert(row(`a${i}`, T0 - 9000 + i));
-    await pub.poll({ wide: true });
-    await pub.restart({ feed: { ...feed, pageSize: 500 } });
-    api.clearRequests();
-    await pub.poll({ wide: true });
-    expect(api.requests('ipos').map(({ query }) => query.pagesize)).toContain('500');
-  });
 });
 
 it('signal at every await of a first poll', async () => {

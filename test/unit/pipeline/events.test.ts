@@ -361,20 +361,6 @@ describe('RatingChanged', () => {
     );
   });
 
-  it('an update that loses the first place leaves it to the next newest', () => {
-    insights.page([
-      call('a', '2026-01-01', { pt: '1.00' }),
-      call('b', '2026-01-02', { pt: '2.00' }),
-      call('c', '2026-01-03', { pt: '3.00' }),
-    ]);
-    expect(transitions(insights.page([call('c', '2025-12-01', { pt: '3.00', updated: 101 })]))).toStrictEqual(
-      [],
-    );
-    expect(transitions(insights.page([call('d', '2026-01-04', { pt: '4.00' })]))).toMatchObject([
-      { previous_pt: '2.00' },
-    ]);
-  });
-
   it('an update that moves to another symbol is that group’s news only', () => {
     insights.page([call('a', '2026-01-01', { pt: '1.00' })]);
     const security = { ...(insight().security as object), symbol: 'OTHER' };

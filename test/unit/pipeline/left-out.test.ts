@@ -59,11 +59,6 @@ describe('a member that is ignored', () => {
     expect(after).toMatchObject({ sic: 3, extra: { views: '2', meta: '{"views":2,"note":"a"}' } });
   });
 
-  it('does not hide a change beside it within the same object, which is named as a whole', () => {
-    const changed = page({ updated: 101, meta: { views: 2, note: 'b' } });
-    expect(changed.map(({ tail }) => tail.changed_fields)).toEqual([['extra.meta']]);
-  });
-
   it('is in snapshots and deletes as any other', () => {
     const pending = ipos.state.begin();
     pending.moveOffset({ snapshot_seq: 1 });

@@ -77,17 +77,6 @@ describe('a record that is as it was', () => {
   });
 });
 
-describe('a record that is seen for the first time', () => {
-  it('is left out when it is older than the beginning of a feed without a snapshot', () => {
-    const pending = ipos.state.begin();
-    pending.moveOffset({ begins_at: 50 });
-    pending.settle();
-    const rows = [ipo({ id: 'x', updated: 49 }), ipo({ id: 'y', updated: 50 })];
-    expect(compared(rows)).toEqual(['c y']);
-    expect(compared(rows, { origin: 'backfill' })).toEqual(['r x', 'r y']);
-  });
-});
-
 describe('a record that is older than its image', () => {
   const older = ipo({ id: 'a', updated: 99, name: 'Other' });
 
@@ -98,10 +87,6 @@ describe('a record that is older than its image', () => {
     expect(events).toEqual(['u a name']);
     expect(changes.doubtful.map(({ updated }) => updated)).toEqual([99]);
     expect(ipos.state.seenAt('a')).toBe(100);
-  });
-
-  it('counts when a second answer confirms it', () => {
-    expect(compared([older])).toEqual(['u a name']);
   });
 });
 
@@ -129,22 +114,6 @@ describe('a record that cannot be published', () => {
     },
   });
   const rows = [ipo({ id: 'x' }), ipo({ id: 'y' })];
-
-  it('is set aside with the reason, and the other records of the page are published', () => {
-    const unwritten = comparing(rows, { codec: failing('x', new RangeError('too deep')) });
-    expect(unwritten.events).toEqual(['c y']);
-    const compare = () => {
-      throw new RangeError('too odd');
-    };
-    const changed = ipo({ id: 'a', updated: 101, name: 'Other' });
-    const uncompared = comparing([changed, ...rows], { images: { ...images, compare } });
-    expect(uncompared.events).toEqual(['c x', 'c y']);
-    const unfit = [...unwritten.changes.unfit, ...uncompared.changes.unfit];
-    expect(unfit.map(({ record, reason }) => `${record.id}: ${reason}`)).toEqual([
-      'x: the record cannot be written: too deep',
-      'a: the record cannot be compared: too odd',
-    ]);
-  });
 
   it('ends the comparison when the fault is not its own', () => {
     const foreign = failing('x', new HighwaterError('VALUE_FOREIGN', 'not a value'));

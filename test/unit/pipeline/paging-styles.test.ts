@@ -103,12 +103,6 @@ describe.each(styles)('a feed that is paged by %s', (style) => {
     expect(next.last).toMatchObject({ complete: true, highWaterMark: 50_200 });
   });
 
-  it('costs a poll one request where nothing is new', async () => {
-    const vendor = vendorOf({ style }, from(50_000, 100));
-    const { last } = await read({ style }, vendor);
-    expect((await read({ style }, vendor, { ...last, snapshot: false })).asked).toHaveLength(1);
-  });
-
   it('is read though a second is wider than a page', async () => {
     const wide = at(...Array.from({ length: 95 }, () => 50_100));
     const shown = await read({ style }, vendorOf({ style }, wide), {}, { pageSize: 40 });

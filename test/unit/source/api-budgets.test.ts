@@ -33,7 +33,8 @@ it('feeds of one API and one token share a request budget, and other feeds do no
   const ask = (name: string, priority: 'live' | 'backfill' = 'live') =>
     clients.of(name, priority).fetchPage({ ...feed, name }, page, never);
   try {
-    const waiting = [ask('first'), ask('second'), ask('first', 'backfill')];
+    // The live poll that asks last goes before the backfill.
+    const waiting = [ask('first'), ask('first', 'backfill'), ask('second')];
     await ask('otherApi');
     await ask('otherToken');
     for (let answered = 0; answered < waiting.length; answered++) {

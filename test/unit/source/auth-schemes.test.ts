@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { AuthScheme } from '../../../src/feeds/definition';
 import { sendJson } from '../../support/http-server';
-import { budget, failureOf, feed, never, page, server, source, stopAll, token } from './client-fixture';
+import { failureOf, feed, never, page, server, source, stopAll, token } from './client-fixture';
 
 afterEach(stopAll);
 
@@ -65,13 +65,4 @@ it('a redirect is not followed, whatever carries the token', async () => {
     expect(error.code).toBe('SOURCE_REDIRECTED');
   }
   expect(other.requests).toEqual([]);
-});
-
-it('a pause that one API asks for holds up no other', async () => {
-  const busy = await server((_, response) => sendJson(response, {}, 429, { 'retry-after': '600' }));
-  const free = await server((_, response) => sendJson(response, { ipos: [1] }));
-  const error = await failureOf(source(busy.url, { budget: budget() }).fetchPage(feed, page, never));
-  expect(error.code).toBe('SOURCE_RATE_LIMITED');
-  const read = await source(free.url, { budget: budget() }).fetchPage(feed, page, never);
-  expect(read.rows).toEqual([1]);
 });

@@ -268,18 +268,6 @@ describe('a link to the page that was asked for', () => {
 describe('an answer without a body', () => {
   const asked = (status: number) => server((_, response) => void response.writeHead(status).end());
 
-  it.each(['page', 'none', 'cursor'] as const)(
-    'with 204 is an empty page, in the style %s',
-    async (style) => {
-      const paging: PagingStyle = style === 'cursor' ? cursor : { style };
-      const api = await asked(204);
-      expect(await source(api.url).fetchPage(pagedBy(paging), page, never)).toMatchObject({
-        rows: [],
-        next: null,
-      });
-    },
-  );
-
   it('with 304 is an empty page only if rows since a moment were asked for', async () => {
     const api = await asked(304);
     const read = (request: PageRequest, definition: FeedDefinition = feed) =>

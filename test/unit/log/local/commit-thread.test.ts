@@ -3,26 +3,18 @@ import { renameSync } from 'node:fs';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { analysts } from '../../../../src/feeds/analysts';
-import { ipos } from '../../../../src/feeds/ipos';
-import { openLocalLog } from '../../../../src/log/local/local-log';
 import { feedTopics } from '../../../../src/log/topics';
+import { localLogs } from '../../../support/local-logs';
 import { batch, deadline, readAll, record } from '../../../support/log-records';
-import { tempFolder } from '../../../support/temp-folder';
 
-const topics = feedTopics(ipos, '');
+const { folder, topics, open, own } = localLogs();
 const page = (size: number, name = topics.changes.name) =>
   Array.from({ length: size }, (_, i) => record(name, `${i}`, Buffer.alloc(500, i)));
 const large = page(2_000);
 
 describe('large commits of the embedded log', () => {
-  const folder = tempFolder();
-  const open = () => openLocalLog({ dataDir: folder() });
-  const acquire = ({ commitLog }: ReturnType<typeof open>, feed = topics) =>
-    commitLog.acquire(feed, deadline());
-
   it('the event loop goes on while a large batch is committed', async () => {
-    const log = open();
-    const session = await acquire(log);
+    const { log, session } = await own();
     let ticks = 0;
     const ticking = setInterval(() => ticks++, 0);
 
@@ -31,14 +23,12 @@ describe('large commits of the embedded log', () => {
 
     expect(ticks).toBeGreaterThan(0);
     expect(await readAll(log.commitLog, ['ipos'])).toHaveLength(large.length);
-    await log.commitLog.close();
   });
 
   it('large and small batches of two feeds are committed in the order of the calls', async () => {
-    const log = open();
-    const session = await acquire(log);
+    const { log, session } = await own();
     const others = feedTopics(analysts, '');
-    const other = await acquire(log, others);
+    const { session: other } = await own(log, others);
     const order: string[] = [];
     const commit = async (name: string, size: number, commit: number) => {
       await session.commit(batch(session, topics, page(size), commit));
@@ -57,28 +47,24 @@ describe('large commits of the embedded log', () => {
     expect(read).toHaveLength(2_403);
     const offsets = read.map(({ partition, logOffset }) => `${partition} ${logOffset}`);
     expect(new Set(offsets).size).toBe(read.length);
-    await log.commitLog.close();
   });
 
   it('a large batch of an owner that lost the feed is refused, and leaves nothing', async () => {
-    const log = open();
-    const fenced = await acquire(log);
-    const owner = await acquire(log);
+    const { log, session: fenced } = await own();
+    const { session: owner } = await own(log);
 
     await expect(fenced.commit(batch(fenced, topics, large))).rejects.toMatchObject({ code: 'LOG_FENCED' });
 
     expect(await readAll(log.commitLog, ['ipos'])).toEqual([]);
     await owner.commit(batch(owner, topics, large));
     expect(await readAll(log.commitLog, ['ipos'])).toHaveLength(large.length);
-    await log.commitLog.close();
   });
 
   it.each([
     ['before the thread has opened it', 0],
     ['after a large commit', 1],
   ])('a large batch is refused when the file was moved away %s', async (_when, commits) => {
-    const log = open();
-    const session = await acquire(log);
+    const { log, session } = await own();
     for (let n = 1; n <= commits; n++) await session.commit(batch(session, topics, large, n));
     const moved = path.join(folder(), 'moved.db');
     for (const part of ['', '-wal', '-shm'])
@@ -93,19 +79,16 @@ describe('large commits of the embedded log', () => {
       renameSync(moved + part, path.join(folder(), `highwater.db${part}`));
     const again = open();
     expect(await readAll(again.commitLog, ['ipos'])).toHaveLength(commits * large.length);
-    await again.commitLog.close();
   });
 
   it('a feed is released, and the log closed, after the commit that is under way', async () => {
-    const log = open();
-    const session = await acquire(log);
+    const { log, session } = await own();
     const committed = session.commit(batch(session, topics, large));
     await log.commitLog.close();
     await committed;
 
     const again = open();
     expect(await readAll(again.commitLog, ['ipos'])).toHaveLength(large.length);
-    await again.commitLog.close();
   });
 
   /** The n-th message from now on is not sent; this happens instead. */
@@ -124,8 +107,7 @@ describe('large commits of the embedded log', () => {
   it.each(messages)(
     'the outcome is unknown if the thread ends at message %i, and the next owner commits without it',
     async (nth) => {
-      const log = open();
-      const session = await acquire(log);
+      const { log, session } = await own();
       await session.commit(batch(session, topics, large));
       // A task that cannot be read ends the thread. Ended in the middle of a call to the library, it would take the process down.
       const post = insteadOfMessage(nth, (worker) => worker.postMessage(null));
@@ -134,19 +116,17 @@ describe('large commits of the embedded log', () => {
         code: 'LOG_OUTCOME_UNKNOWN',
       });
       post.mockRestore();
-      const next = await acquire(log);
+      const { session: next } = await own(log);
       await next.commit(batch(next, topics, large, 2));
 
       const read = await readAll(log.commitLog, ['ipos']);
       expect(new Set(read.map(({ partition, logOffset }) => `${partition} ${logOffset}`)).size).toBe(4_000);
       expect(read).toHaveLength(4_000);
-      await log.commitLog.close();
     },
   );
 
   it.each(messages)('the same, if this process is busy when the thread ends at message %i', async (nth) => {
-    const log = open();
-    const session = await acquire(log);
+    const { log, session } = await own();
     const isBusy = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
     const post = insteadOfMessage(nth, (worker) => {
       worker.postMessage(null);
@@ -157,28 +137,25 @@ describe('large commits of the embedded log', () => {
       code: 'LOG_OUTCOME_UNKNOWN',
     });
     post.mockRestore();
-    const next = await acquire(log);
+    const { session: next } = await own(log);
     await next.commit(batch(next, topics, large));
 
     expect(await readAll(log.commitLog, ['ipos'])).toHaveLength(large.length);
-    await log.commitLog.close();
   });
 
   it('a batch of which slices are missing at the thread is not committed', async () => {
-    const log = open();
-    const session = await acquire(log);
+    const { log, session } = await own();
     const post = insteadOfMessage(5, (worker) => worker.postMessage(['commit', { places: [], slices: 4 }]));
 
     await expect(session.commit(batch(session, topics, large))).rejects.toThrow('3 of 4 slices have arrived');
     post.mockRestore();
 
     expect(await readAll(log.commitLog, ['ipos'])).toEqual([]);
-    await log.commitLog.close();
   });
 
   it('another log of this process on the same folder waits for its turn, not for the file', async () => {
-    const [log, other] = [open(), open()];
-    const session = await acquire(log);
+    const { log, session } = await own();
+    const other = open();
     const shared = { name: 'letters', partitions: 1, cleanup: 'delete', retentionMs: 60_000 } as const;
     let isCommitted = false;
 
@@ -191,12 +168,10 @@ describe('large commits of the embedded log', () => {
     await committed;
 
     expect(await readAll(log.commitLog, ['ipos'])).toHaveLength(large.length);
-    await Promise.all([other.commitLog.close(), log.commitLog.close()]);
   });
 
   it.each(messages)('a batch whose message %i cannot be copied to the thread is taken again', async (nth) => {
-    const log = open();
-    const session = await acquire(log);
+    const { log, session } = await own();
     const post = insteadOfMessage(nth, () => {
       throw new Error('no memory');
     });
@@ -214,14 +189,12 @@ describe('large commits of the embedded log', () => {
     expect(new Set(read.map(({ partition, logOffset }) => `${partition} ${logOffset}`)).size).toBe(
       read.length,
     );
-    await again.commitLog.close();
   });
 
   it.each([2, 3, 4])(
     'if a slice fails at the thread (message %i), nothing of the batch is written',
     async (nth) => {
-      const log = open();
-      const session = await acquire(log);
+      const { log, session } = await own();
       const post = insteadOfMessage(nth, (worker) => {
         const noStatement = [99, []];
         worker.postMessage(['write', [noStatement]]);
@@ -233,13 +206,11 @@ describe('large commits of the embedded log', () => {
       expect(await readAll(log.commitLog, ['ipos'])).toEqual([]);
       await session.commit(batch(session, topics, large));
       expect(await readAll(log.commitLog, ['ipos'])).toHaveLength(large.length);
-      await log.commitLog.close();
     },
   );
 
   it('a record that cannot be written leaves nothing of its batch, also of the slices before it', async () => {
-    const log = open();
-    const session = await acquire(log);
+    const { log, session } = await own();
     const bad = { ...record(topics.changes.name, 'bad', null), timestamp: Number.NaN };
 
     await expect(session.commit(batch(session, topics, [...large, bad]))).rejects.toThrow(
@@ -248,12 +219,10 @@ describe('large commits of the embedded log', () => {
     await session.commit(batch(session, topics, page(3)));
 
     expect(await readAll(log.commitLog, ['ipos'])).toHaveLength(3);
-    await log.commitLog.close();
   });
 
   it('of a key that has images in several slices the last one stays', async () => {
-    const log = open();
-    const session = await acquire(log);
+    const { log, session } = await own();
     const images = Array.from({ length: 2_500 }, (_, i) =>
       record(topics.current.name, `${i % 700}`, Buffer.from(`image ${i}`)),
     );
@@ -263,7 +232,6 @@ describe('large commits of the embedded log', () => {
     expect(kept.map(({ value }) => String(value)).sort()).toEqual(
       Array.from({ length: 700 }, (_, i) => `image ${1_800 + i}`).sort(),
     );
-    await log.commitLog.close();
   });
 
   it('a process lives on until it is told that its batch is committed', () => {

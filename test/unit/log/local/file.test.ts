@@ -3,27 +3,19 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from '
 import path from 'node:path';
 import { ipos } from '../../../../src/feeds/ipos';
 import { prepareFile } from '../../../../src/log/local/file/file-format';
-import { connect, pragma, prepare } from '../../../../src/log/local/file/sqlite';
-import { openLocalLog } from '../../../../src/log/local/local-log';
+import { pragma, prepare } from '../../../../src/log/local/file/sqlite';
 import { writer } from '../../../../src/log/local/writer';
 import { feedTopics } from '../../../../src/log/topics';
+import { localLogs } from '../../../support/local-logs';
 import { batch, deadline, readAll, record, restored } from '../../../support/log-records';
-import { tempFolder } from '../../../support/temp-folder';
 
-const topics = feedTopics(ipos, '');
+const { folder, file, topics, open, outside, own } = localLogs({ busyTimeoutMs: 50 });
 const page = (size: number, bytes = 1) =>
   Array.from({ length: size }, (_, i) => record(topics.changes.name, `${i}`, Buffer.alloc(bytes)));
 
 describe('file of the embedded log', () => {
-  const folder = tempFolder();
-  const file = () => path.join(folder(), 'highwater.db');
-  const open = (dataDir = folder()) => openLocalLog({ dataDir, busyTimeoutMs: 50 });
-  const outside = () => connect(file(), 5000);
-  const acquire = (log: ReturnType<typeof open>) => log.commitLog.acquire(topics, deadline());
-
   it('has the tables of the contract, in WAL mode, with a version', async () => {
-    const log = open();
-    await acquire(log);
+    await own();
     const db = outside();
     const columns = (table: string) =>
       prepare(db, `SELECT name, type FROM pragma_table_info('${table}')`)
@@ -42,13 +34,10 @@ describe('file of the embedded log', () => {
     expect(columns('schemas')).toEqual(['id INTEGER', 'subject TEXT', 'version INTEGER', 'schema TEXT']);
     expect(pragma(db, 'journal_mode')).toBe('wal');
     expect(pragma(db, 'user_version')).toBe(1);
-    db.close();
-    await log.commitLog.close();
   });
 
   it('counts the offsets of a partition without a gap, also over failures and restarts', async () => {
-    const log = open();
-    const session = await acquire(log);
+    const { log, session } = await own();
     await session.commit(batch(session, topics, page(70)));
     const db = outside();
     db.exec(
@@ -60,8 +49,7 @@ describe('file of the embedded log', () => {
     db.exec('DROP TRIGGER broken');
     await session.commit(batch(session, topics, page(70)));
     await log.commitLog.close();
-    const again = open();
-    const later = await acquire(again);
+    const { session: later } = await own(open());
     await later.commit(batch(later, topics, page(70)));
 
     const counts = prepare(
@@ -73,13 +61,10 @@ describe('file of the embedded log', () => {
       [0, -1],
       [0, -1],
     ]);
-    db.close();
-    await again.commitLog.close();
   });
 
   it('keeps one row for each key of a compacted topic, in the place of its last commit', async () => {
-    const log = open();
-    const session = await acquire(log);
+    const { session } = await own();
     for (let i = 0; i < 3; i++) {
       await session.commit(batch(session, topics, [record(topics.current.name, 'a', `${i}`)], i));
     }
@@ -91,13 +76,10 @@ describe('file of the embedded log', () => {
       ['ipos.current', 3, null],
       ['ipos.source-offset', 3, Buffer.from('commit 3')],
     ]);
-    db.close();
-    await log.commitLog.close();
   });
 
   it('can be read by any program while the publisher holds it', async () => {
-    const log = open();
-    const session = await acquire(log);
+    const { session } = await own();
     await session.commit(batch(session, topics, page(3)));
     const program = `
       const Database = require('libsql');
@@ -107,25 +89,22 @@ describe('file of the embedded log', () => {
     const { stdout } = spawnSync(process.execPath, ['-e', program, file()], { encoding: 'utf8' });
 
     expect(stdout.trim()).toBe('4');
-    await log.commitLog.close();
   });
 
   it('is one file that holds everything after the log was closed', async () => {
-    const log = open();
-    const session = await acquire(log);
+    const { log, session } = await own();
     await session.commit(batch(session, topics, page(3)));
     await log.commitLog.close();
 
     const copy = path.join(folder(), 'copy');
     mkdirSync(copy);
     spawnSync('cp', [file(), copy]);
-    expect(await readAll(open(copy).commitLog, [topics.changes.name])).toHaveLength(3);
+    expect(await readAll(open({ dataDir: copy }).commitLog, [topics.changes.name])).toHaveLength(3);
   });
 
   it('is closed at once though another program reads it', async () => {
     const busyTimeoutMs = 10_000;
-    const log = openLocalLog({ dataDir: folder(), busyTimeoutMs });
-    const session = await acquire(log);
+    const { log, session } = await own(open({ busyTimeoutMs }));
     const reader = outside();
     reader.exec('BEGIN');
     prepare(reader, 'SELECT * FROM records').all();
@@ -136,11 +115,10 @@ describe('file of the embedded log', () => {
     expect(performance.now() - began).toBeLessThan(busyTimeoutMs);
     reader.exec('COMMIT');
     expect(prepare(reader, 'SELECT count(*) FROM records').all()).toEqual([[4]]);
-    reader.close();
   });
 
   it('is not made by readers, nor is its folder', async () => {
-    const log = open(path.join(folder(), 'data'));
+    const log = open({ dataDir: path.join(folder(), 'data') });
 
     expect(await readAll(log.commitLog, ['ipos'])).toStrictEqual([]);
     await log.commitLog.close();
@@ -148,14 +126,13 @@ describe('file of the embedded log', () => {
   });
 
   it('is refused when a later program wrote it', async () => {
-    const log = open();
-    await acquire(log);
+    const { log } = await own();
     await log.commitLog.close();
     const db = outside();
     db.exec('PRAGMA user_version = 9');
     db.close();
 
-    await expect(acquire(open())).rejects.toMatchObject({
+    await expect(own()).rejects.toMatchObject({
       code: 'LOG_NEWER',
       message: expect.stringMatching(/highwater\.db has format 9; .* up to 2/),
     });
@@ -167,7 +144,7 @@ describe('file of the embedded log', () => {
   it('is refused when it is no database, and left as it is', async () => {
     writeFileSync(file(), 'id,updated\n1,2\n'.repeat(400));
 
-    await expect(acquire(open())).rejects.toMatchObject({
+    await expect(own()).rejects.toMatchObject({
       code: 'LOG_CORRUPT',
       message: expect.stringContaining('highwater.db: file is not a database'),
     });
@@ -187,8 +164,7 @@ describe('file of the embedded log', () => {
     ['an owner that is not UTF-8', `UPDATE publisher SET host = CAST(x'ff' AS TEXT)`],
     ['an epoch that is not UTF-8', `UPDATE feeds SET owner_epoch = CAST(x'ff' AS TEXT)`],
   ])('names itself when a damaged disk shows %s', async (_, sql) => {
-    const log = open();
-    const session = await acquire(log);
+    const { log, session } = await own();
     await log.registry.register('a-value', 'string');
     await session.commit(batch(session, topics, page(3)));
     const db = outside();
@@ -213,13 +189,10 @@ describe('file of the embedded log', () => {
         message: expect.stringContaining(file()),
       });
     }
-    await log.commitLog.close();
-    await commitLog.close();
   });
 
   it('names itself when a damaged disk shows offsets that do not ascend, instead of being read for ever', async () => {
-    const log = open();
-    const session = await acquire(log);
+    const { log, session } = await own();
     const { name } = topics.current;
     const images = Array.from({ length: 9 }, (_, i) => record(name, `${i}`, 'image'));
     await session.commit(batch(session, topics, images));
@@ -237,25 +210,22 @@ describe('file of the embedded log', () => {
 
     const { commitLog } = open();
     await expect(readAll(commitLog, [name])).rejects.toMatchObject({ code: 'LOG_CORRUPT' });
-    await commitLog.close();
   });
 
   it('shows a value as its bytes when a damaged disk calls it a text', async () => {
-    const log = open();
-    const session = await acquire(log);
+    const { log, session } = await own();
     await session.commit(batch(session, topics, page(1)));
     const db = outside();
     db.exec(`UPDATE records SET value = CAST(x'ff00ff' AS TEXT)`);
     db.close();
 
     expect(await readAll(log.commitLog, ['ipos'])).toMatchObject([{ value: Buffer.from('ff00ff', 'hex') }]);
-    await log.commitLog.close();
   });
 
   it('names a folder that cannot be made', async () => {
     writeFileSync(path.join(folder(), 'occupied'), '');
 
-    await expect(acquire(open(path.join(folder(), 'occupied', 'data')))).rejects.toMatchObject({
+    await expect(own(open({ dataDir: path.join(folder(), 'occupied', 'data') }))).rejects.toMatchObject({
       code: 'LOG_UNWRITABLE',
       message: expect.stringContaining('occupied'),
     });
@@ -264,7 +234,7 @@ describe('file of the embedded log', () => {
   it('names a file that cannot be opened', async () => {
     mkdirSync(file());
 
-    await expect(acquire(open())).rejects.toMatchObject({
+    await expect(own()).rejects.toMatchObject({
       code: 'LOG_UNWRITABLE',
       message: `${file()}: the file cannot be opened`,
     });
@@ -276,7 +246,7 @@ describe('file of the embedded log', () => {
     const isRoot = process.geteuid?.() === 0;
     if (isRoot) process.seteuid?.(65534);
     try {
-      await expect(acquire(open())).rejects.toMatchObject({ code: 'LOG_UNWRITABLE' });
+      await expect(own()).rejects.toMatchObject({ code: 'LOG_UNWRITABLE' });
     } finally {
       if (isRoot) process.seteuid?.(0);
       chmodSync(folder(), 0o700);
@@ -315,8 +285,7 @@ describe('file of the embedded log', () => {
   );
 
   it('goes on after another program has held a transaction for too long', async () => {
-    const log = open();
-    const session = await acquire(log);
+    const { session } = await own();
     const db = outside();
     db.exec('BEGIN IMMEDIATE');
 
@@ -325,29 +294,24 @@ describe('file of the embedded log', () => {
     await session.commit(batch(session, topics, page(1)));
 
     expect(await restored(session, topics.sourceOffset.name)).toEqual({ ipos: 'commit 1' });
-    db.close();
-    await log.commitLog.close();
   });
 
   it('refuses to keep a compacted topic as a plain one', async () => {
-    const log = open();
-    await acquire(log);
+    const { log } = await own();
 
     const clash = feedTopics({ ...ipos, name: 'other', topic: 'ipos.current' }, '');
     await expect(log.commitLog.acquire(clash, deadline())).rejects.toMatchObject({
       code: 'LOG_TOPIC_MISMATCH',
       message: expect.stringContaining('ipos.current'),
     });
-    const own = feedTopics({ ...ipos, name: 'own', topic: 'own.current' }, '');
-    await expect(log.commitLog.acquire(own, deadline())).rejects.toMatchObject({
+    const within = feedTopics({ ...ipos, name: 'own', topic: 'own.current' }, '');
+    await expect(log.commitLog.acquire(within, deadline())).rejects.toMatchObject({
       code: 'LOG_TOPIC_MISMATCH',
     });
-    await log.commitLog.close();
   });
 
   it('keeps the partitions that a topic was made with', async () => {
-    const log = open();
-    const session = await acquire(log);
+    const { log, session } = await own();
     await session.commit(batch(session, topics, page(30)));
     const changes = { ...topics.changes, partitions: 7 };
     const again = await log.commitLog.acquire({ ...topics, changes }, deadline());
@@ -355,18 +319,15 @@ describe('file of the embedded log', () => {
 
     const partitions = (await readAll(log.commitLog, ['ipos'])).map(({ partition }) => partition);
     expect(new Set(partitions)).toEqual(new Set([0, 1, 2]));
-    await log.commitLog.close();
   });
 
   it('takes no record that would end the process in the database library', async () => {
-    const log = open();
-    const session = await acquire(log);
+    const { session } = await own();
     const wrong = [{ value: 'text' }, { value: undefined }, { timestamp: 1.5 }, { key: true }];
 
     for (const part of wrong) {
       const broken = { ...record('ipos', 'a', '1'), ...part } as ReturnType<typeof record>;
       await expect(session.commit(batch(session, topics, [broken]))).rejects.toThrow(TypeError);
     }
-    await log.commitLog.close();
   });
 });

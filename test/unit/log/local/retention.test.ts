@@ -1,21 +1,19 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { ipos } from '../../../../src/feeds/ipos';
 import type { FeedSession } from '../../../../src/log/commit-log';
 import { backUp } from '../../../../src/log/local/backup';
 import { openLocalConsumerLog } from '../../../../src/log/local/consumer/consumer-log';
-import { connect, prepare } from '../../../../src/log/local/file/sqlite';
-import { type LocalLog, openLocalLog } from '../../../../src/log/local/local-log';
+import { prepare } from '../../../../src/log/local/file/sqlite';
 import { logClock } from '../../../../src/log/local/log-clock';
 import { putBack } from '../../../../src/log/local/put-back';
 import { type RetentionLimits, retention } from '../../../../src/log/local/retention';
-import { feedTopics } from '../../../../src/log/topics';
+import { localLogs } from '../../../support/local-logs';
 import { batch, collect, deadline, readAll, record } from '../../../support/log-records';
 import { quietLogger } from '../../../support/source';
-import { tempFolder } from '../../../support/temp-folder';
 import { until } from '../../../support/until';
 
-const topics = feedTopics(ipos, '');
+const { folder, file, topics, open, outside, own } = localLogs();
+const keepsAll = { ageMs: null, bytes: null };
 const [changes, transition, current] = [
   topics.changes.name,
   topics.transitions[0]!.name,
@@ -25,15 +23,10 @@ const HOUR = 3_600_000;
 const BYTES = 1_000;
 
 describe('retention of the embedded log', () => {
-  const folder = tempFolder();
-  const logs: LocalLog[] = [];
   let commits = 0;
 
-  function open(retention: RetentionLimits, retentionEveryMs = 10): LocalLog {
-    const log = openLocalLog({ dataDir: folder(), retention, retentionEveryMs });
-    logs.push(log);
-    return log;
-  }
+  const keeping = (retention: RetentionLimits, retentionEveryMs = 10) =>
+    own(open({ retention, retentionEveryMs }));
 
   const page = (topic: string, size: number, timestamp = Date.now()) =>
     Array.from({ length: size }, (_, i) => record(topic, `${i}`, Buffer.alloc(BYTES), { timestamp }));
@@ -43,7 +36,7 @@ describe('retention of the embedded log', () => {
 
   /** By SQL: a reader could be overtaken by what is removed. */
   function count(topic: string): number {
-    const db = connect(path.join(folder(), 'highwater.db'), 5_000);
+    const db = outside();
     const [[found]] = prepare(db, 'SELECT count(*) FROM records WHERE topic = ?').all(topic) as [[number]];
     db.close();
     return found;
@@ -51,9 +44,9 @@ describe('retention of the embedded log', () => {
 
   /** A log of some records, with no event between the restores. */
   async function restoredTwice(size = 1_000): Promise<void> {
-    const earlier = open({ ageMs: null, bytes: null });
-    await commit(await earlier.commitLog.acquire(topics, deadline()), page(changes, size));
-    await earlier.commitLog.close();
+    const { log, session } = await keeping(keepsAll);
+    await commit(session, page(changes, size));
+    await log.commitLog.close();
     const copy = path.join(folder(), 'copy.db');
     await backUp(folder(), copy, false, deadline());
     await putBack(folder(), copy, async () => null, deadline());
@@ -61,13 +54,8 @@ describe('retention of the embedded log', () => {
     await putBack(folder(), copy, async () => null, deadline());
   }
 
-  afterEach(async () => {
-    for (const { commitLog } of logs.splice(0)) await commitLog.close();
-  });
-
   it('removes changes and transitions that are too old, and nothing else', async () => {
-    const log = open({ ageMs: HOUR, bytes: null });
-    const session = await log.commitLog.acquire(topics, deadline());
+    const { session } = await keeping({ ageMs: HOUR, bytes: null });
     const old = Date.now() - 2 * HOUR;
     await commit(session, page(changes, 500, old), page(transition, 100, old), page(current, 50, old));
     await commit(session, page(changes, 30), page(transition, 30));
@@ -78,17 +66,16 @@ describe('retention of the embedded log', () => {
   });
 
   it('keeps the last record of each partition, whose offset the next one follows', async () => {
-    const log = open({ ageMs: HOUR, bytes: null });
-    const session = await log.commitLog.acquire(topics, deadline());
+    const { log, session } = await keeping({ ageMs: HOUR, bytes: null });
     await commit(session, page(changes, 500, 1));
     await until(() => count(changes) === 3);
     const before = await readAll(log.commitLog, [changes]);
     await log.commitLog.close();
 
-    const again = open({ ageMs: HOUR, bytes: null });
-    await commit(await again.commitLog.acquire(topics, deadline()), page(changes, 100));
+    const again = await keeping({ ageMs: HOUR, bytes: null });
+    await commit(again.session, page(changes, 100));
     await until(() => count(changes) === 100);
-    const first = await readAll(again.commitLog, [changes]);
+    const first = await readAll(again.log.commitLog, [changes]);
     for (const { partition, logOffset } of before) {
       const next = first.find((one) => one.partition === partition)!;
       expect(next.logOffset).toBe(logOffset + 1);
@@ -97,13 +84,12 @@ describe('retention of the embedded log', () => {
 
   it('keeps a topic at its size while ten times as much is published, and uses the space again', async () => {
     const kept = 1_000_000;
-    const log = open({ ageMs: null, bytes: kept });
-    const session = await log.commitLog.acquire(topics, deadline());
+    const { session } = await keeping({ ageMs: null, bytes: kept });
     const sizes: number[] = [];
     for (let published = 0; published < 10 * kept; published += 500 * BYTES) {
       await commit(session, page(changes, 500));
       await until(() => count(changes) <= (1.1 * kept) / BYTES);
-      sizes.push(statSync(path.join(folder(), 'highwater.db')).size);
+      sizes.push(statSync(file()).size);
     }
 
     expect(count(changes)).toBeGreaterThan((0.9 * kept) / BYTES);
@@ -112,8 +98,7 @@ describe('retention of the embedded log', () => {
 
   it.each([1, 30, 199, 1_500])('keeps up with commits of %i records that follow at once', async (size) => {
     const kept = 1_000_000;
-    const { commitLog } = open({ ageMs: null, bytes: kept }, HOUR);
-    const session = await commitLog.acquire(topics, deadline());
+    const { session } = await keeping({ ageMs: null, bytes: kept }, HOUR);
     await commit(session, page(changes, 990));
     for (let published = 0; published < 4 * size || published < 300; published += size) {
       await commit(session, page(changes, size));
@@ -126,37 +111,35 @@ describe('retention of the embedded log', () => {
     ['size', { ageMs: null, bytes: 100_000 }],
     ['age', { ageMs: HOUR, bytes: null }],
   ])('removes more by %s than commits add, until nothing is beyond the limit', async (_rule, limits) => {
-    const earlier = await open({ ageMs: null, bytes: null }).commitLog.acquire(topics, deadline());
+    const { session: earlier } = await keeping(keepsAll);
     await commit(earlier, page(changes, 3_000, Date.now() - 2 * HOUR));
     await earlier.release();
-    const session = await open(limits, HOUR).commitLog.acquire(topics, deadline());
+    const { session } = await keeping(limits, HOUR);
     for (let i = 0; i < 40; i++) await commit(session, page(changes, 100));
     expect(count(changes)).toBeLessThanOrEqual(limits.bytes === null ? 4_003 : 101);
   });
 
   it('keeps a topic at its size after two restores with no event between', async () => {
     await restoredTwice();
-    const log = open({ ageMs: null, bytes: 100_000 });
-    const session = await log.commitLog.acquire(topics, deadline());
+    const { session } = await keeping({ ageMs: null, bytes: 100_000 });
     await commit(session, page(changes, 500));
     await until(() => count(changes) <= 110);
   });
 
   it('begins the given number of records before the end, across two restores with no event between', async () => {
     await restoredTwice(2_000);
-    const log = open({ ageMs: null, bytes: null });
+    const { log, session } = await keeping(keepsAll);
     const options = { fromBeginning: true, notBefore: { positionsToEnd: 400 }, follow: false };
-    await commit(await log.commitLog.acquire(topics, deadline()), page(changes, 30));
+    await commit(session, page(changes, 30));
     expect(await collect(log.commitLog.read([changes], { ...options, signal: deadline() }))).toHaveLength(
       1_200,
     );
   });
 
   it('removes something in each step, however late it is', async () => {
-    const log = open({ ageMs: null, bytes: null });
-    const session = await log.commitLog.acquire(topics, deadline());
+    const { session } = await keeping(keepsAll);
     await commit(session, page(changes, 500));
-    const db = connect(path.join(folder(), 'highwater.db'), 5_000);
+    const db = outside();
     const late = jest.spyOn(performance, 'now').mockImplementation(() => clock++ * 1_000);
     let clock = 0;
     const { step } = retention(db, logClock(db), { ageMs: null, bytes: 1 });
@@ -181,10 +164,9 @@ describe('retention of the embedded log', () => {
 
     /** As a publisher with such a retention would, so far. @returns how many records are kept */
     async function keptBy(ageMs: number): Promise<number> {
-      const log = openLocalLog({ dataDir: folder() });
-      await log.commitLog.acquire(topics, deadline());
+      const { log } = await own();
       await log.commitLog.close();
-      const db = connect(path.join(folder(), 'highwater.db'), 5_000);
+      const db = outside();
       const { step } = retention(db, logClock(db), { ageMs, bytes: null });
       while (step([{ name: changes, partitions: 3 }]).isMore);
       db.close();
@@ -192,14 +174,13 @@ describe('retention of the embedded log', () => {
     }
 
     async function publish(size: number): Promise<void> {
-      const log = openLocalLog({ dataDir: folder() });
-      await commit(await log.commitLog.acquire(topics, deadline()), page(changes, size));
+      const { log, session } = await own();
+      await commit(session, page(changes, size));
       await log.commitLog.close();
     }
 
     it('a jump ahead removes nothing from a publisher that runs on', async () => {
-      const log = open({ ageMs: 30 * DAY, bytes: null });
-      const session = await log.commitLog.acquire(topics, deadline());
+      const { session } = await keeping({ ageMs: 30 * DAY, bytes: null });
       await commit(session, page(changes, 500));
       aheadMs = 40 * DAY;
       await commit(session, page(changes, 10));
@@ -226,7 +207,7 @@ describe('retention of the embedded log', () => {
 
     it('a log of an earlier version, which has kept no clock, is measured by its newest record', async () => {
       await publish(500);
-      const db = connect(path.join(folder(), 'highwater.db'), 5_000);
+      const db = outside();
       db.exec('DROP TABLE clock');
       db.close();
       aheadMs = 40 * DAY;
@@ -268,22 +249,18 @@ describe('retention of the embedded log', () => {
     const lost = { code: 'LOG_POSITION_LOST', message: expect.stringContaining(changes) };
 
     async function readerOfFirst() {
-      const keeping = open({ ageMs: null, bytes: null });
-      const session = await keeping.commitLog.acquire(topics, deadline());
+      const { log, session } = await keeping(keepsAll);
       await commit(session, page(changes, 3_000, 1));
-      const reader = openLocalLog({ dataDir: folder() });
-      logs.push(reader);
-      const records = reader.commitLog
-        .read([changes], { fromBeginning: true, follow: true, signal: deadline() })
+      const records = open()
+        .commitLog.read([changes], { fromBeginning: true, follow: true, signal: deadline() })
         [Symbol.asyncIterator]();
       await records.next();
-      await keeping.commitLog.close();
+      await log.commitLog.close();
       return records;
     }
 
     async function removeAllButLast(): Promise<void> {
-      const removing = open({ ageMs: HOUR, bytes: null });
-      await removing.commitLog.acquire(topics, deadline());
+      await keeping({ ageMs: HOUR, bytes: null });
       await until(() => count(changes) === 3);
     }
 
@@ -323,8 +300,7 @@ describe('retention of the embedded log', () => {
     it('begins with the first one that is kept, when it begins at the beginning', async () => {
       await readerOfFirst();
       await removeAllButLast();
-      const reader = open({ ageMs: null, bytes: null });
-      expect(await readAll(reader.commitLog, [changes])).toHaveLength(3);
+      expect(await readAll(open().commitLog, [changes])).toHaveLength(3);
     });
   });
 });
