@@ -588,7 +588,7 @@ const kafka = {
     what: 'A topic of the feed is gone, or lost records, while the publisher runs. The topic was deleted, or a partition is at an offset that it has passed before. Then the topic was created again, or brokers lost records that they had confirmed (`unclean.leader.election.enable`, or one replica and a power cut).',
     now: 'Nothing of the batch was written. The feed is acquired again: topics that are missing are created, and the state is read back and compared with the source offset.',
     remedy:
-      'Nothing, if the feed goes on. If STATE_DAMAGED follows, find out who deleted the topic, or why brokers lost confirmed records.',
+      'Nothing, if the feed goes on. If the topic of its changes was deleted, `highwater snapshot FEED` shows every record again. If STATE_DAMAGED follows, find out who deleted the topic, or why brokers lost confirmed records.',
     see: stateDamaged,
   },
   LOG_RESTORE_STALLED: {
@@ -688,7 +688,7 @@ const schemas = {
     what: 'A value was not written by highwater, or is damaged. It is not Avro in the Confluent wire format, or its bytes do not fit the schema that it names. If bytes of highwater do not fit, the registry was probably emptied or replaced: in a new registry the same ids mean other schemas.',
     now: 'The value is not decoded.',
     remedy:
-      'Find out which program wrote it: only highwater should write to this topic. A tool that knows the format can read it.',
+      'Find out which program wrote it: only highwater should write to this topic. If highwater did, name the registry of that time (SCHEMA_REGISTRY_URL).',
   },
 } satisfies Kinds;
 
