@@ -79,7 +79,7 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
 }
 
 /**
- * An answer without a list of rows (`{}`), or without the rows that a snapshot has seen, may be that of an API that is not ready. Two of
+ * An answer without a list of rows (`{}`), or without the rows that were seen before, may be that of an API that is not ready. Two of
  * them agree if they are so far apart.
  */
 const VAGUE_AGREES_MS = 300_000;
@@ -122,7 +122,7 @@ class ReadableCheck {
     observedAtMs: number,
     isVague: boolean,
   ): ScanProgress {
-    const { empty_since_ms, high_water_mark } = before;
+    const { empty_since_ms, high_water_mark, record_count } = before;
     this.hasRecords ||= records.length > 0;
     this.rows += rejected.length;
     this.most = Math.max(this.most, rejected.length);
@@ -139,7 +139,7 @@ class ReadableCheck {
     if (this.hasRecords && !(duringSnapshot && complete && showsNothing)) return held;
     if (this.first === null) {
       if (!duringSnapshot) return held;
-      const agreesAfterMs = isVague || this.hasRecords ? VAGUE_AGREES_MS : 0;
+      const agreesAfterMs = isVague || record_count > 0 ? VAGUE_AGREES_MS : 0;
       const isAgreed = empty_since_ms !== null && observedAtMs - empty_since_ms >= agreesAfterMs;
       return complete && !isAgreed ? { ...held, isPending: true } : held;
     }

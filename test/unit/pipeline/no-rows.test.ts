@@ -62,25 +62,29 @@ it('answers without a list of rows agree after five minutes, and not before', as
   expect(offset().snapshot).toBe('complete');
 });
 
-it('a snapshot that has seen rows is complete without any after five minutes, and not before', async () => {
-  let isIll = false;
-  const { publisher: other, clock } = await unwell({ style: 'offset' }, (request) => {
-    if (request === 7) throw new HighwaterError('SOURCE_UNAVAILABLE', 'GET answered with 503.');
-    return isIll;
-  });
-  await expect(other.poll()).rejects.toThrow('503');
-  isIll = true;
-  const { deps } = other.owned();
-  for (const [ms, snapshot] of [
-    [0, 'running'],
-    [299_000, 'running'],
-    [1_000, 'complete'],
-  ] as const) {
-    clock.ms += ms;
-    await other.poll();
-    expect([ms, deps.state.offset.snapshot]).toEqual([ms, snapshot]);
-  }
-});
+it.each<Partial<VendorShape>>([{ filter: true }, { filter: false }])(
+  'a snapshot of the shape %j that has seen rows is complete without any after five minutes, and not before',
+  async (traits) => {
+    let isIll = false;
+    const { publisher: other, clock } = await unwell({ style: 'offset', ...traits }, (request) => {
+      if (request === 7) throw new HighwaterError('SOURCE_UNAVAILABLE', 'GET answered with 503.');
+      return isIll;
+    });
+    await expect(other.poll()).rejects.toThrow('503');
+    isIll = true;
+    const { deps } = other.owned();
+    expect(deps.state.offset.record_count).toBeGreaterThan(0);
+    for (const [ms, snapshot] of [
+      [0, 'running'],
+      [299_000, 'running'],
+      [1_000, 'complete'],
+    ] as const) {
+      clock.ms += ms;
+      await other.poll();
+      expect([ms, deps.state.offset.snapshot]).toEqual([ms, snapshot]);
+    }
+  },
+);
 
 /** A vendor of 60 records whose answers show no row at some requests. */
 async function unwell(traits: Partial<VendorShape>, isBlank: (request: number) => boolean) {
