@@ -159,3 +159,14 @@ it.each(['cursor', 'link'] as const)(
     expect(await reconciled(pages.publisher, pages.feed)).toMatchObject({ deleted: 0, missing: 0 });
   },
 );
+
+it('rows without a time count once, however often a poll of everything reads them', async () => {
+  const { publisher: other, vendor } = await unwell({ style: 'page', filter: false }, () => false);
+  await other.poll();
+  const ids = [...vendor.rows.keys()];
+  for (const id of ids.slice(24)) vendor.rows.delete(id);
+  for (const id of ids.slice(14, 24))
+    vendor.rows.set(id, { ...vendor.rows.get(id)!, updated: null as never });
+  await other.poll();
+  expect(other.logger.warnings).toStrictEqual([expect.stringContaining('the API shows 24 of 60 records')]);
+});
