@@ -170,3 +170,21 @@ it('rows without a time count once, however often a poll of everything reads the
   await other.poll();
   expect(other.logger.warnings).toStrictEqual([expect.stringContaining('the API shows 24 of 60 records')]);
 });
+
+it('a last page that names itself as the next one may be empty once', async () => {
+  let requests = 0;
+  let blank = 0;
+  const traits = { style: 'cursor', filter: false, endsOnItself: true } as const;
+  const { publisher: other, feed } = await unwell(traits, (request) => {
+    requests = request;
+    return request === blank;
+  });
+  await other.poll();
+  const before = requests;
+  await other.poll();
+  for (let i = requests - before; i > 0; i--) {
+    blank = requests + i;
+    await other.poll();
+  }
+  expect(await reconciled(other, feed)).toMatchObject({ deleted: 0, missing: 0 });
+});
