@@ -236,6 +236,24 @@ it('a version of before the vendor went back to an earlier one is not published'
   expect(await events()).toEqual(['1 c a First', '2 u a Third']);
 });
 
+it('a version of before the vendor went back to an earlier letter is not published', async () => {
+  const unfiltered = testFeed('ipos', {
+    pageSize: 1000,
+    parameters: { ...feed.parameters, updatedSince: null },
+  });
+  publisher = await testPublisher(unfiltered, {
+    fetchPage: (_, request) => vendor.fetchPage(unfiltered, { ...request, updatedSince: 0 }, signal),
+  });
+  await publisher.poll();
+  await publisher.poll();
+  const [first, second] = [5, 20].map((updated) => ipo({ id: 'a', updated, name: `${updated}` }));
+  await reject(first!);
+  await reject(second!);
+  vendor.rows = [first!];
+  expect(await retry()).toEqual(outcome({ still: 2, superseded: 2 }));
+  expect(await events()).toEqual([]);
+});
+
 it('a letter that is still not a record stays', async () => {
   vendor.rows = [{ name: 'without id', updated: 5 }, ipo({ id: 'a', updated: 6 })];
   await publisher.poll();
