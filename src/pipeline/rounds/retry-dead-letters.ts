@@ -148,9 +148,12 @@ async function compareWithApi(
   const { feed, decode, witnesses } = deps;
   const state = deps.state.begin();
   const versions = new Map<string, Revived[]>();
-  for (const one of revived)
-    if (ageOf(one.record, state) !== 'older')
-      versions.set(one.record.id, [...(versions.get(one.record.id) ?? []), one]);
+  for (const one of revived) {
+    if (ageOf(one.record, state) === 'older') continue;
+    const all = versions.get(one.record.id);
+    if (all === undefined) versions.set(one.record.id, [one]);
+    else all.push(one);
+  }
   const keys = rowKeys(feed);
   const present = new Map<string, VendorRecord>();
   const witness = (rows: readonly unknown[]): void => {
