@@ -25,6 +25,20 @@ async function start(traits: Partial<VendorShape>, beforeAnswer: (request: PageR
   return { feed, vendor, publisher, offset: () => publisher.owned().deps.state.offset };
 }
 
+it.each(['page', 'offset', 'cursor', 'link'] as const)(
+  'an API by %s that refuses other page sizes than 10 and 25 is read, and a record that is gone is deleted',
+  async (style) => {
+    const { feed, vendor, publisher } = await start({ style }, ({ pageSize }) => {
+      if (![10, 25].includes(pageSize))
+        throw new HighwaterError('SOURCE_REQUEST_REFUSED', 'GET answered with "limit is 10 or 25".');
+    });
+    await publisher.poll({ wide: true });
+    vendor.rows.delete('r120');
+    expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 1, missing: 0 });
+    expect(publisher.logger.warnings).toStrictEqual([]);
+  },
+);
+
 it.each(['page', 'cursor'] as const)(
   'polls by %s do not use the page size of a reconcile, also after an error cut it short',
   async (style) => {
