@@ -33,6 +33,11 @@ it.each(['page', 'offset', 'cursor', 'link'] as const)(
         throw new HighwaterError('SOURCE_REQUEST_REFUSED', 'GET answered with "limit is 10 or 25".');
     });
     await publisher.poll({ wide: true });
+    const before = vendor.asked.length;
+    await reconciled(publisher, feed);
+    // Besides the filter, all pages are read.
+    const climb = vendor.asked.slice(before).filter(({ updatedSince }) => updatedSince === 0);
+    expect(climb.length).toBeGreaterThan(6);
     vendor.rows.delete('r120');
     expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 1, missing: 0 });
     expect(publisher.logger.warnings).toStrictEqual([]);
@@ -57,3 +62,17 @@ it.each(['page', 'cursor'] as const)(
     expect(vendor.asked.slice(before)).toMatchObject([{ pageOffset: 0, pageSize: 10 }]);
   },
 );
+
+it('a reconcile reads all pages by numbers from 1, and then by the filter, with the usual page size', async () => {
+  const { feed, vendor, publisher } = await start(
+    { style: 'page', first: 'one, zero is the same' },
+    () => {},
+  );
+  const before = vendor.asked.length;
+  await reconciled(publisher, feed);
+  const asked = vendor.asked.slice(before);
+  const climb = asked.filter(({ pageSize }) => pageSize === 9);
+  expect(climb.map(({ updatedSince }) => updatedSince)).toStrictEqual(climb.map(() => 0));
+  expect(Math.max(...climb.map(({ pageOffset }) => pageOffset))).toBeGreaterThan(6);
+  expect(asked.some(({ updatedSince, pageSize }) => updatedSince > 0 && pageSize === 10)).toBe(true);
+});

@@ -117,6 +117,14 @@ describe('of two versions of one second', () => {
     expect(await events()).toEqual(expected);
   });
 
+  it('others come before it, in the order in which they were kept', async () => {
+    const third = ipo({ id: 'a', updated: 10, name: 'Third' });
+    for (const version of [third, first!, second!]) await reject(version);
+    vendor.rows = [first!];
+    expect(await retry()).toEqual(outcome({ retried: 3, published: 3 }));
+    expect(await events()).toEqual(['1 c a Third', '2 u a Second', '3 u a First']);
+  });
+
   it('both stay if the API shows neither', async () => {
     await reject(first!);
     await reject(second!);
