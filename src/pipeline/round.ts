@@ -92,7 +92,7 @@ class ReadableCheck {
   /** The last rows became dead letters: the mark does not pass the records before them. */
   private cap = Number.POSITIVE_INFINITY;
   private showsRows = false;
-  /** What a poll of everything is shown, until it is half of the known records. Walks show rows again: their ids, or hashes, tell. */
+  /** Ids of rows that a poll of everything is shown, or hashes, until they are half of the known records: walks show rows again. */
   private readonly shown = new Set<string>();
 
   /** @param begin where the mark was when the round began; above 0 if there has been a record */
