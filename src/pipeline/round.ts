@@ -2,17 +2,11 @@ import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import { idPaths } from '../feeds/row-keys';
 import { expectedTime } from '../feeds/time-format';
+import { wholeOf } from '../json/unreadable-row';
 import type { Logger } from '../logging/logger';
 import { remind } from '../logging/remind';
 import type { SourceOffset } from '../state/source-offset';
-import {
-  type Origin,
-  type Rejected,
-  type ScanPage,
-  type ScanProgress,
-  type VendorRecord,
-  WHOLE_FEED,
-} from '../types';
+import { type Origin, type Rejected, type ScanPage, type ScanProgress, WHOLE_FEED } from '../types';
 import { advance, learnedPaging, shownRecords } from './position';
 import type { Decoded } from './records/decode';
 import { isYetToBegin, scanFromNow } from './scan/beginning';
@@ -79,7 +73,7 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
 }
 
 /**
- * An answer without a list of rows (`{}`), or without the rows that a snapshot has seen, may be that of an API that is not ready. Two of
+ * An answer without a list of rows (`{}`), or without the rows that were seen before, may be that of an API that is not ready. Two of
  * them agree if they are so far apart.
  */
 const VAGUE_AGREES_MS = 300_000;
@@ -98,8 +92,8 @@ class ReadableCheck {
   /** The last rows became dead letters: the mark does not pass the records before them. */
   private cap = Number.POSITIVE_INFINITY;
   private showsRows = false;
-  /** Ids of records of a poll that asks for everything, until they are half of the known ones: walks show rows again. */
-  private readonly shownIds = new Set<string>();
+  /** Ids of rows that a poll of everything is shown, or hashes, until they are half of the known records: walks show rows again. */
+  private readonly shown = new Set<string>();
 
   /** @param begin where the mark was when the round began; above 0 if there has been a record */
   constructor(
@@ -117,12 +111,13 @@ class ReadableCheck {
    */
   progressOf(
     progress: ScanProgress,
-    { records, rejected }: Decoded,
+    decoded: Decoded,
     before: SourceOffset,
     observedAtMs: number,
     isVague: boolean,
   ): ScanProgress {
-    const { empty_since_ms, high_water_mark } = before;
+    const { records, rejected } = decoded;
+    const { empty_since_ms, high_water_mark, record_count } = before;
     this.hasRecords ||= records.length > 0;
     this.rows += rejected.length;
     this.most = Math.max(this.most, rejected.length);
@@ -131,7 +126,7 @@ class ReadableCheck {
       this.cap = records.reduce((last, { updated }) => Math.max(last, updated), high_water_mark);
     else if (records.length > 0) this.cap = Number.POSITIVE_INFINITY;
     this.showsRows ||= records.length + rejected.length > 0;
-    const showsTooFew = this.showsTooFew(progress, records, shownRecords(before));
+    const showsTooFew = this.showsTooFew(progress, decoded, shownRecords(before));
     const settled = progress.settled && !showsTooFew;
     const held = { ...progress, settled, highWaterMark: Math.min(progress.highWaterMark, this.cap) };
     const { duringSnapshot, complete } = progress;
@@ -139,7 +134,7 @@ class ReadableCheck {
     if (this.hasRecords && !(duringSnapshot && complete && showsNothing)) return held;
     if (this.first === null) {
       if (!duringSnapshot) return held;
-      const agreesAfterMs = isVague || this.hasRecords ? VAGUE_AGREES_MS : 0;
+      const agreesAfterMs = isVague || record_count > 0 ? VAGUE_AGREES_MS : 0;
       const isAgreed = empty_since_ms !== null && observedAtMs - empty_since_ms >= agreesAfterMs;
       return complete && !isAgreed ? { ...held, isPending: true } : held;
     }
@@ -156,18 +151,19 @@ class ReadableCheck {
   }
 
   /** Whether a poll ends that has asked for everything, and has been shown less than half of the records. */
-  private showsTooFew(progress: ScanProgress, records: readonly VendorRecord[], known: number): boolean {
-    const { feed, shownIds, rows, logger } = this;
+  private showsTooFew(progress: ScanProgress, { records, rejected }: Decoded, known: number): boolean {
+    const { feed, shown, logger } = this;
     if (!this.isOfEverything(progress) || progress.duringSnapshot || known < LEAST_KNOWN) return false;
-    for (const { id } of records) if (shownIds.size < known / 2) shownIds.add(id);
-    const shown = shownIds.size + rows;
-    if (!progress.complete || shown >= known / 2) return false;
+    for (const { id } of records) if (shown.size < known / 2) shown.add(id);
+    for (const { whole, raw } of rejected)
+      if (shown.size < known / 2) shown.add((whole ?? wholeOf(raw)).sha256);
+    if (!progress.complete || shown.size >= known / 2) return false;
     const proof =
-      shown > 0
+      shown.size > 0
         ? `\`highwater reconcile ${feed.name}\` proves it`
         : 'a reconcile proves it once the API shows a record again';
     const message =
-      `Feed ${feed.name}: the API shows ${shown} of ${known} records. The poll does not count as complete, and nothing is deleted. If ` +
+      `Feed ${feed.name}: the API shows ${shown.size} of ${known} records. The poll does not count as complete, and nothing is deleted. If ` +
       `they are gone, ${proof}. Otherwise look at what the token may see.`;
     remind(feed, 'too few', () => logger.warn(message, { feed: feed.name }));
     return true;

@@ -148,9 +148,12 @@ async function compareWithApi(
   const { feed, decode, witnesses } = deps;
   const state = deps.state.begin();
   const versions = new Map<string, Revived[]>();
-  for (const one of revived)
-    if (ageOf(one.record, state) !== 'older')
-      versions.set(one.record.id, [...(versions.get(one.record.id) ?? []), one]);
+  for (const one of revived) {
+    if (ageOf(one.record, state) === 'older') continue;
+    const all = versions.get(one.record.id);
+    if (all === undefined) versions.set(one.record.id, [one]);
+    else all.push(one);
+  }
   const keys = rowKeys(feed);
   const present = new Map<string, VendorRecord>();
   const witness = (rows: readonly unknown[]): void => {
@@ -168,7 +171,9 @@ async function compareWithApi(
       if (sight?.rows.get(id) !== updated && (sight === null || mayShowMore(sight, updated)))
         sight = await lookAt(deps, { from: updated, through: updated }, (row) => versions.has(row), signal);
       const now = sight.isPresent ? present.get(id) : undefined;
-      const isShown = ({ record }: Revived) => record.updated === now?.updated && isSame(record, now, deps);
+      // If the API went back to an earlier version, those behind it would be published last.
+      const isShown = ({ record }: Revived) =>
+        record.updated === updated && now?.updated === updated && isSame(record, now, deps);
       const last = all.findLast(isShown);
       if (last !== undefined) shown.add(last);
       else for (const one of all) if (ageOf(one.record, state) === 'newer') superseded.add(one);

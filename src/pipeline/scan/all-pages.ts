@@ -1,5 +1,5 @@
 import type { HighwaterError } from '../../errors';
-import type { ScanPage } from '../../types';
+import type { Paging, ScanPage } from '../../types';
 import { withPageSize } from './pages/paging';
 import { isCode, REFUSALS } from './pages/refusals';
 import type { ScanPosition } from './scan-position';
@@ -16,6 +16,7 @@ export async function* allPages(position: ScanPosition, otherBorders: boolean): 
   const { reader } = position;
   if (reader.kind === 'single') return;
   const { pageSize, longestPage } = reader.paging();
+  const usual = reader.learned();
   const length = longestPage ?? pageSize;
   const isShorter = otherBorders && reader.bordersMove === 'by-size' && length > 1;
   if (isShorter) {
@@ -25,10 +26,16 @@ export async function* allPages(position: ScanPosition, otherBorders: boolean): 
       reader.setPaging({ ...reader.paging(), pageSize, longestPage });
   }
   try {
-    yield* allRanges(position, otherBorders);
+    for await (const page of allRanges(position, otherBorders)) yield isShorter ? asUsual(page, usual) : page;
   } finally {
     if (isShorter) reader.setPaging({ ...reader.paging(), pageSize, longestPage });
   }
+}
+
+/** Polls between these pages, and after an error, ask for pages as before. */
+function asUsual(page: ScanPage, { pageSize, longestPage }: Paging): ScanPage {
+  const { progress } = page;
+  return { ...page, progress: { ...progress, paging: { ...progress.paging, pageSize, longestPage } } };
 }
 
 async function* allRanges(position: ScanPosition, otherBorders: boolean): AsyncGenerator<ScanPage> {

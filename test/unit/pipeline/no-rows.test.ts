@@ -1,9 +1,18 @@
 import { HighwaterError } from '../../../src/errors';
+import type { Feed } from '../../../src/feeds/feed';
+import { movePosition } from '../../../src/pipeline/transaction/transact';
 import type { Source, SourcePage } from '../../../src/source/source';
+import { WHOLE_FEED } from '../../../src/types';
 import { testFeed } from '../../support/feeds';
 import { reconciled } from '../../support/operations';
 import { ipo } from '../../support/records';
-import { plainShape, styledFeed, styledVendor, type VendorShape } from '../../support/styled-vendor';
+import {
+  plainShape,
+  refuseCursor,
+  styledFeed,
+  styledVendor,
+  type VendorShape,
+} from '../../support/styled-vendor';
 import { type TestPublisher, testPublisher } from '../../support/test-publisher';
 
 /** An API that is not ready answers a first snapshot with no rows, and shows its records later. */
@@ -62,28 +71,36 @@ it('answers without a list of rows agree after five minutes, and not before', as
   expect(offset().snapshot).toBe('complete');
 });
 
-it('a snapshot that has seen rows is complete without any after five minutes, and not before', async () => {
-  let isIll = false;
-  const { publisher: other, clock } = await unwell({ style: 'offset' }, (request) => {
-    if (request === 7) throw new HighwaterError('SOURCE_UNAVAILABLE', 'GET answered with 503.');
-    return isIll;
-  });
-  await expect(other.poll()).rejects.toThrow('503');
-  isIll = true;
-  const { deps } = other.owned();
-  for (const [ms, snapshot] of [
-    [0, 'running'],
-    [299_000, 'running'],
-    [1_000, 'complete'],
-  ] as const) {
-    clock.ms += ms;
-    await other.poll();
-    expect([ms, deps.state.offset.snapshot]).toEqual([ms, snapshot]);
-  }
-});
+it.each<Partial<VendorShape>>([{ filter: true }, { filter: false }])(
+  'a snapshot of the shape %j that has seen rows is complete without any after five minutes, and not before',
+  async (traits) => {
+    let isIll = false;
+    const { publisher: other, clock } = await unwell({ style: 'offset', ...traits }, (request) => {
+      if (request === 7) throw new HighwaterError('SOURCE_UNAVAILABLE', 'GET answered with 503.');
+      return isIll;
+    });
+    await expect(other.poll()).rejects.toThrow('503');
+    isIll = true;
+    const { deps } = other.owned();
+    expect(deps.state.offset.record_count).toBeGreaterThan(0);
+    for (const [ms, snapshot] of [
+      [0, 'running'],
+      [299_000, 'running'],
+      [1_000, 'complete'],
+    ] as const) {
+      clock.ms += ms;
+      await other.poll();
+      expect([ms, deps.state.offset.snapshot]).toEqual([ms, snapshot]);
+    }
+  },
+);
 
 /** A vendor of 60 records whose answers show no row at some requests. */
-async function unwell(traits: Partial<VendorShape>, isBlank: (request: number) => boolean) {
+async function unwell(
+  traits: Partial<VendorShape>,
+  isBlank: (request: number) => boolean,
+  overrides: Partial<Feed> = {},
+) {
   const shape = { ...plainShape, ...traits };
   const clock = { ms: answer.ms };
   const [vendor, blank] = [styledVendor(shape, () => clock.ms), styledVendor(shape, () => clock.ms)];
@@ -93,7 +110,7 @@ async function unwell(traits: Partial<VendorShape>, isBlank: (request: number) =
     fetchPage: (feed, request, signal) =>
       (isBlank(++requests) ? blank : vendor).fetchPage(feed, request, signal),
   };
-  const feed = styledFeed(shape, { pageSize: 10, pollIntervalMs: 10 });
+  const feed = styledFeed(shape, { pageSize: 10, pollIntervalMs: 10, ...overrides });
   return { feed, vendor, clock, publisher: await testPublisher(feed, source) };
 }
 
@@ -155,3 +172,95 @@ it.each(['cursor', 'link'] as const)(
     expect(await reconciled(pages.publisher, pages.feed)).toMatchObject({ deleted: 0, missing: 0 });
   },
 );
+
+it('a poll without the filter that was given up is said to be short of records', async () => {
+  const { publisher: other, vendor } = await unwell({ style: 'page' }, () => false);
+  await other.poll();
+  await movePosition(other.owned().deps, { filter_lag: WHOLE_FEED });
+  for (const id of [...vendor.rows.keys()].slice(24)) vendor.rows.delete(id);
+  await other.poll();
+  expect(other.logger.warnings).toStrictEqual([expect.stringContaining('the API shows 24 of 60 records')]);
+});
+
+it.each(['updated', 'id'] as const)(
+  'a mark that was tested in a list by %s does not keep a wide poll, and the polls behind it, from noticing that no rows are shown',
+  async (order) => {
+    let isIll = false;
+    const { publisher: other, vendor, clock } = await unwell({ style: 'offset', order }, () => isIll);
+    await other.poll();
+    clock.ms += 5 * 86_400_000;
+    vendor.write('late', clock.ms / 1000 - 9);
+    await other.poll();
+    vendor.rows.delete('late');
+    await other.poll();
+    const { deps } = other.owned();
+    const { last_complete_scan_ms, filter_tested_at, high_water_mark } = deps.state.offset;
+    expect(filter_tested_at).toBe(high_water_mark);
+    isIll = true;
+    for (const wide of [true, false]) {
+      clock.ms += 2_000;
+      await other.poll({ wide });
+      expect(deps.state.offset.last_complete_scan_ms).toBe(last_complete_scan_ms);
+    }
+  },
+);
+
+it('a feed with ranges is well though its first range, and the present, have no rows', async () => {
+  const beginAt = answer.ms / 1000 - 20_000;
+  const shape = { style: 'offset', range: 3_600 } as const;
+  const { publisher: other, clock } = await unwell(shape, () => false, { beginAt });
+  await other.poll();
+  for (const wide of [true, false]) {
+    clock.ms += 10_000_000;
+    await other.poll({ wide });
+    expect(other.owned().deps.state.offset.last_complete_scan_ms).toBe(clock.ms);
+  }
+  expect(other.logger.warnings).toStrictEqual([]);
+});
+
+it('rows without a time count once, however often a poll of everything reads them', async () => {
+  const { publisher: other, vendor } = await unwell({ style: 'page', filter: false }, () => false);
+  await other.poll();
+  const ids = [...vendor.rows.keys()];
+  for (const id of ids.slice(24)) vendor.rows.delete(id);
+  for (const id of ids.slice(14, 24))
+    vendor.rows.set(id, { ...vendor.rows.get(id)!, updated: null as never });
+  await other.poll();
+  expect(other.logger.warnings).toStrictEqual([expect.stringContaining('the API shows 24 of 60 records')]);
+});
+
+it('a last page that names itself as the next one may be empty once', async () => {
+  let requests = 0;
+  let blank = 0;
+  const traits = { style: 'cursor', filter: false, endsOnItself: true } as const;
+  const { publisher: other, feed } = await unwell(traits, (request) => {
+    requests = request;
+    return request === blank;
+  });
+  await other.poll();
+  const before = requests;
+  await other.poll();
+  for (let i = requests - before; i > 0; i--) {
+    blank = requests + i;
+    await other.poll();
+  }
+  expect(await reconciled(other, feed)).toMatchObject({ deleted: 0, missing: 0 });
+});
+
+it('a cursor that is used up by its empty answer is the end', async () => {
+  const traits = { style: 'cursor', filter: false, endsEmpty: true } as const;
+  const { publisher: other, vendor } = await unwell(traits, () => false);
+  const used = new Set<string>();
+  let again = 0;
+  vendor.beforeAnswer = () => {
+    const { continuation } = vendor.asked.at(-1)!;
+    if (continuation === undefined) used.clear();
+    if (!continuation?.includes('r159')) return;
+    if (used.has(continuation)) again++;
+    if (used.has(continuation)) refuseCursor();
+    used.add(continuation);
+  };
+  await other.poll();
+  expect(again).toBeGreaterThan(0);
+  expect(other.owned().deps.state.offset).toMatchObject({ snapshot: 'complete', record_count: 60 });
+});

@@ -117,6 +117,14 @@ describe('of two versions of one second', () => {
     expect(await events()).toEqual(expected);
   });
 
+  it('others come before it, in the order in which they were kept', async () => {
+    const third = ipo({ id: 'a', updated: 10, name: 'Third' });
+    for (const version of [third, first!, second!]) await reject(version);
+    vendor.rows = [first!];
+    expect(await retry()).toEqual(outcome({ retried: 3, published: 3 }));
+    expect(await events()).toEqual(['1 c a Third', '2 u a Second', '3 u a First']);
+  });
+
   it('both stay if the API shows neither', async () => {
     await reject(first!);
     await reject(second!);
@@ -234,6 +242,24 @@ it('a version of before the vendor went back to an earlier one is not published'
   await show(ipo({ id: 'a', updated: 10, name: 'Third' }));
   expect(await retry()).toMatchObject({ retried: 0, superseded: 1 });
   expect(await events()).toEqual(['1 c a First', '2 u a Third']);
+});
+
+it('a version of before the vendor went back to an earlier letter is not published', async () => {
+  const unfiltered = testFeed('ipos', {
+    pageSize: 1000,
+    parameters: { ...feed.parameters, updatedSince: null },
+  });
+  publisher = await testPublisher(unfiltered, {
+    fetchPage: (_, request) => vendor.fetchPage(unfiltered, { ...request, updatedSince: 0 }, signal),
+  });
+  await publisher.poll();
+  await publisher.poll();
+  const [first, second] = [5, 20].map((updated) => ipo({ id: 'a', updated, name: `${updated}` }));
+  await reject(first!);
+  await reject(second!);
+  vendor.rows = [first!];
+  expect(await retry()).toEqual(outcome({ still: 2, superseded: 2 }));
+  expect(await events()).toEqual([]);
 });
 
 it('a letter that is still not a record stays', async () => {

@@ -69,12 +69,13 @@ export class ContinuedPages {
    * rows are those of the page before, since an API that ignores the place would answer like this.
    */
   private async fetchAt(place: string | undefined): Promise<FetchedPage | null> {
-    const page = await this.fetch(this.from, place);
-    if (this.isEndBehindFullPage(page, place))
-      return this.fetch(this.from, place).catch((error) => {
-        if (!isCode(error, ['SCAN_CURSOR_EXPIRED'])) throw error;
-        return page; // some APIs drop the place with their last answer
-      });
+    const first = await this.fetch(this.from, place);
+    const page = this.isEndBehindFullPage(first, place)
+      ? await this.fetch(this.from, place).catch((error) => {
+          if (!isCode(error, ['SCAN_CURSOR_EXPIRED'])) throw error;
+          return first; // some APIs drop the place with their last answer
+        })
+      : first;
     const namesItself = (one: FetchedPage | null) =>
       one !== null && place !== undefined && one.next === place && one.facts.length > 0;
     if (place === undefined || !namesItself(page)) {

@@ -4,6 +4,7 @@ import type { Paging } from '../../../types';
 import { type FetchedPage, haveSameKeys, type PageFacts, pageBehind, repeats } from './page-facts';
 import type { PageReader } from './page-reader';
 import { LEAST_EVIDENCE, withPageSize } from './paging';
+import { orRefusal, REFUSALS } from './refusals';
 
 /** The empty page that proves the end, or the caller's next step: `more` means to walk the pages. */
 type Behind = FetchedPage | 'more' | 'begin-again' | 'page-size-changed';
@@ -65,10 +66,15 @@ async function behindByNumber(
   const mayBeCap = isShort && asked.unit !== 'record';
   if (mayBeCap) reader.setPaging(withPageSize(asked, page.length));
 
-  let successor = await reader.read(anchor, 1, page.length);
+  const ask = () => reader.read(anchor, 1, page.length);
+  let successor = await ask().catch((error) => {
+    if (!mayBeCap) throw error;
+    orRefusal(error, REFUSALS);
+    reader.setPaging(asked); // some APIs know only a few page sizes
+    return ask();
+  });
   // The end depends on this answer, so an empty answer has to come twice.
-  if (successor !== 'page-size-changed' && successor.facts.length === 0)
-    successor = await reader.read(anchor, 1, page.length);
+  if (successor !== 'page-size-changed' && successor.facts.length === 0) successor = await ask();
   if (successor === 'page-size-changed') return successor;
   if (successor.facts.length > 0 && unit === null && isSmall && !odd) {
     reader.setPaging(asked);
