@@ -159,19 +159,20 @@ it.each(['page', 'offset', 'cursor', 'none'] as const)(
   },
 );
 
-it.each(['cursor', 'link'] as const)(
-  'no record is deleted though every fourth answer of pages by %s is empty',
-  async (style) => {
-    let isIll = false;
-    const pages = await unwell(
-      { style, order: 'newest', filter: false },
-      (request) => isIll && request % 4 === 0,
-    );
-    await pages.publisher.poll();
-    isIll = true;
-    expect(await reconciled(pages.publisher, pages.feed)).toMatchObject({ deleted: 0, missing: 0 });
-  },
-);
+it.each<readonly [number, Partial<VendorShape>]>([
+  [4, { style: 'cursor' }],
+  [4, { style: 'link' }],
+  [2, { style: 'link', overlaps: true, sized: false, cap: 7 }],
+])('no record is deleted though each answer of %i is empty, of pages by %j', async (each, traits) => {
+  let isIll = false;
+  const pages = await unwell(
+    { order: 'newest', filter: false, ...traits },
+    (request) => isIll && request % each === 0,
+  );
+  await pages.publisher.poll();
+  isIll = true;
+  expect(await reconciled(pages.publisher, pages.feed)).toMatchObject({ deleted: 0, missing: 0 });
+});
 
 it('a poll without the filter that was given up is said to be short of records', async () => {
   const { publisher: other, vendor } = await unwell({ style: 'page' }, () => false);

@@ -19,11 +19,11 @@ export class ContinuedPages {
   private ends = new Set<string>();
   private latest: FetchedPage | null = null;
 
-  /** @param fetch null: the body was too large @param isFull whether so many rows are a full page */
+  /** @param fetch null: the body was too large @param isLong whether a page of so many rows may be followed by others */
   constructor(
     private readonly feed: string,
     private readonly fetch: (from: number, continuation: string | undefined) => Promise<FetchedPage | null>,
-    private readonly isFull: (rows: number) => boolean,
+    private readonly isLong: (rows: number) => boolean,
   ) {}
 
   /**
@@ -70,7 +70,7 @@ export class ContinuedPages {
    */
   private async fetchAt(place: string | undefined): Promise<FetchedPage | null> {
     const first = await this.fetch(this.from, place);
-    const page = this.isEndBehindFullPage(first, place)
+    const page = this.isEndBehindLongPage(first, place)
       ? await this.fetch(this.from, place).catch((error) => {
           if (!isCode(error, ['SCAN_CURSOR_EXPIRED'])) throw error;
           return first; // some APIs drop the place with their last answer
@@ -89,10 +89,10 @@ export class ContinuedPages {
     return again;
   }
 
-  /** An empty page is the end behind a full one only if it comes twice: one answer may be wrong. */
-  private isEndBehindFullPage(page: FetchedPage | null, place: string | undefined): boolean {
+  /** An empty page is the end behind a long one only if it comes twice: one answer may be wrong. Polls of few rows need no second one. */
+  private isEndBehindLongPage(page: FetchedPage | null, place: string | undefined): boolean {
     const isEnd = page?.facts.length === 0 && (page.next === null || page.next === place);
-    return isEnd && this.latest !== null && this.isFull(this.latest.facts.length);
+    return isEnd && this.latest !== null && this.isLong(this.latest.facts.length);
   }
 
   /** @param n the first page of the walk that is not read yet */

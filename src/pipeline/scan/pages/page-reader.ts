@@ -72,7 +72,7 @@ export class PageReader {
       const first = { ...this.range(from), pageOffset: 0, pageSize: this.known.pageSize };
       return this.fetchOrShrink(continuation === undefined ? first : { ...first, continuation });
     };
-    this.continued = new ContinuedPages(feed.name, fetch, (rows) => rows >= this.fullLength);
+    this.continued = new ContinuedPages(feed.name, fetch, (rows) => 2 * rows > this.fullLength);
   }
 
   paging(): Paging {
