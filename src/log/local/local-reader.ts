@@ -1,15 +1,16 @@
-import path from 'node:path';
 import { localSchemas } from '../../avro/registry/local-registry';
 import type { SchemaLookup } from '../../avro/registry/registry';
 import { HighwaterError } from '../../errors';
 import type { LogReader } from '../commit-log';
 import { examineLocalLog } from './examine';
-import { type LogSpace, openReaderConnection, type ReaderConnection } from './file/reader-connection';
+import {
+  type LogSpace,
+  logFile,
+  openReaderConnection,
+  type ReaderConnection,
+} from './file/reader-connection';
 import { sameFileGuard } from './file/same-file';
 import { type ReadDeps, read } from './read';
-
-/** The file of the embedded log in a data folder. */
-export const logFile = (dataDir: string): string => path.resolve(dataDir, 'highwater.db');
 
 export interface LocalReader extends LogReader {
   readonly registry: SchemaLookup;

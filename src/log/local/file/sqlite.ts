@@ -84,9 +84,13 @@ function open(file: string, place: string, timeout: number): Connection {
   });
 }
 
+/** Bytes of a file; 0 if there is none. */
+export function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
 /** SQLite takes an empty file for a new one, and deletes the write-ahead log beside it. */
 function refuseEmptied(file: string): void {
-  const sizeOf = (name: string): number => statSync(name, { throwIfNoEntry: false })?.size ?? 0;
   const walBytes = sizeOf(`${file}-wal`);
   if (walBytes > 0 && sizeOf(file) === 0)
     throw new Damaged(`it is empty or missing, while ${file}-wal holds ${walBytes} bytes of it`);
