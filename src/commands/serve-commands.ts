@@ -26,7 +26,6 @@ export interface ServeCommandsDeps {
   readonly now?: () => number;
 }
 
-/** Requests of operators for the feeds of this process. */
 export type CommandServer = ReturnType<typeof serveCommands>;
 
 /** After a failure the topic is followed again, with growing pauses. */

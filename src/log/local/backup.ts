@@ -121,7 +121,6 @@ export async function assertSound(copy: string, source: string, signal: AbortSig
   }
 }
 
-/** The end of each partition of each topic. */
 export function endsOf(db: Connection): (readonly [topic: string, partition: number, end: number])[] {
   const endOffset = endOffsetQuery(db);
   const topics = prepare(db, 'SELECT CAST(topic AS BLOB), partitions FROM topics').all() as [

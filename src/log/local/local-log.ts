@@ -46,7 +46,6 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
   const { dataDir, logger, instance = 'highwater', busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
   const file = logFile(dataDir);
   const sessions = new Map<FeedSession, FeedTopics>();
-  /** Feeds that are being acquired. */
   const acquiring = new Set<Promise<unknown>>();
   let writer: Writer | null = null;
   let lock: FolderLock | null = null;

@@ -171,7 +171,6 @@ export function schemaQuery(db: Connection): () => SchemaRow[] {
     }));
 }
 
-/** @returns writes a version of a subject */
 export function schemaInsert(db: Connection): (row: SchemaRow) => void {
   const insert = prepare(db, 'INSERT INTO schemas VALUES (?, ?, ?, ?)');
   return ({ id, subject, version, schema }) =>

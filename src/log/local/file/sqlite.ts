@@ -26,7 +26,6 @@ export function connectReadOnly(file: string, busyTimeoutMs = BUSY_TIMEOUT_MS): 
   return open(file, readOnly(file), busyTimeoutMs);
 }
 
-/** Closes what `work` was done with. */
 export function closedAfter<Opened extends { close(): unknown }, T>(
   opened: Opened,
   work: (opened: Opened) => T,
@@ -38,7 +37,6 @@ export function closedAfter<Opened extends { close(): unknown }, T>(
   }
 }
 
-/** Closes the connection if `work` fails. */
 export function closedOnFailure<T>(db: Connection, work: (db: Connection) => T): T {
   try {
     return work(db);
@@ -130,7 +128,6 @@ export function cell<T>(statement: Statement, ...parameters: readonly unknown[])
   return row?.[0] ?? null;
 }
 
-/** The first column of the first row. */
 export function pragma(db: Connection, source: string): unknown {
   return cell(prepare(db, `PRAGMA ${source}`));
 }
