@@ -1,16 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { pause } from '../async/wait';
-import type { SchemaRegistry } from '../avro/registry/registry';
 import { HighwaterError } from '../errors';
-import type { CommitLog, SharedTopicSpec } from '../log/commit-log';
 import { type Command, type Facts, factsOf, namedCommand, type Outcome, outcomeOf } from './command';
 import { type CommandRecord, commandCodec, writeCommandRecord } from './command-record';
 import { createLedger } from './protocol';
+import type { ServeCommandsDeps } from './serve-commands';
 
-export interface AskOwnerDeps {
-  readonly log: Pick<CommitLog, 'append' | 'read'>;
-  readonly registry: SchemaRegistry;
-  readonly topic: SharedTopicSpec;
+export interface AskOwnerDeps extends Pick<ServeCommandsDeps, 'log' | 'registry' | 'topic'> {
   /** How the owner names this process to people. */
   readonly instance: string;
   /** How long an owner has to accept. */
@@ -160,7 +156,6 @@ function nextWithin<T>(items: AsyncGenerator<T>) {
         over.abort();
       }
     },
-    /** Nobody takes anything any more. */
     abandon(): void {
       (coming ?? items.return(undefined)).catch(() => undefined);
     },

@@ -113,7 +113,7 @@ function schemaIdOf(value: Buffer): number | null {
   }
 }
 
-export interface CommandWriterDeps {
+interface CommandWriterDeps {
   readonly log: Pick<CommitLog, 'append'>;
   readonly topic: SharedTopicSpec;
   readonly codec: CommandCodec;

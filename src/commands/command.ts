@@ -54,17 +54,18 @@ const camelCase = (name: string): string =>
 /** An owner's answer, without the fields that both sides know. */
 export type Said = Pick<CommandRecord, 'kind' | 'summary' | 'facts' | 'error'>;
 
-export const saidAccepted: Said = { kind: 'accepted', summary: null, facts: {}, error: null };
+const nothing = { summary: null, facts: {}, error: null };
+
+export const saidAccepted: Said = { ...nothing, kind: 'accepted' };
 
 export function saidProgress(summary: string, facts: Facts): Said {
-  return { kind: 'progress', summary, facts: jsonTexts(facts), error: null };
+  return { ...nothing, kind: 'progress', summary, facts: jsonTexts(facts) };
 }
 
 export function saidOutcome(outcome: Outcome): Said {
-  if (outcome.ok)
-    return { kind: 'done', summary: outcome.summary, facts: jsonTexts(outcome.facts), error: null };
+  if (outcome.ok) return { ...saidProgress(outcome.summary, outcome.facts), kind: 'done' };
   const { code, message, now, remedy } = outcome.error;
-  return { kind: 'failed', summary: null, facts: {}, error: { code, message, now, remedy } };
+  return { ...nothing, kind: 'failed', error: { code, message, now, remedy } };
 }
 
 /** Null for a record that is not an answer. */

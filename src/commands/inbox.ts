@@ -24,7 +24,6 @@ export function createInbox() {
     take: (): Request | null => waiting.shift() ?? null,
     /** The first request, which stays in the inbox. */
     first: (): Request | null => waiting[0] ?? null,
-    /** All, taken out. */
     takeAll: (): readonly Request[] => waiting.splice(0),
     /** Resolves at once while something waits, else with the next `put` or the signal. */
     filled(signal: AbortSignal): Promise<void> {

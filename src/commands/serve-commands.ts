@@ -6,12 +6,7 @@ import type { CommitLog, SharedTopicSpec } from '../log/commit-log';
 import type { Logger } from '../logging/logger';
 import type { Redact } from '../secrets/redaction';
 import { type Command, commandOf, type Said, saidAccepted, saidOutcome, saidProgress } from './command';
-import {
-  type CommandRecord,
-  type CommandWriterDeps,
-  commandCodec,
-  writeCommandRecord,
-} from './command-record';
+import { type CommandRecord, commandCodec, writeCommandRecord } from './command-record';
 import { createInbox, type Inbox, type Request } from './inbox';
 import { createLedger, ownerStep } from './protocol';
 
@@ -24,7 +19,6 @@ export interface ServeCommandsDeps {
   readonly instance: string;
   /** Whether this process owns the feed now. */
   owns(feed: string): boolean;
-  /** Removes secrets from texts. */
   readonly redact: Redact;
   /** Progress is repeated so often, so that askers know that the owner lives. Default: 5 s. */
   readonly heartbeatMs?: number;
@@ -32,7 +26,6 @@ export interface ServeCommandsDeps {
   readonly now?: () => number;
 }
 
-/** Requests of operators for the feeds of this process. */
 export type CommandServer = ReturnType<typeof serveCommands>;
 
 /** After a failure the topic is followed again, with growing pauses. */
@@ -42,6 +35,10 @@ const closeWithinMs = 3_000;
 const progressEveryMs = 1_000;
 /** How long a settled request is remembered behind its expiry: clocks may step. */
 const forgetAfterMs = 600_000;
+/** How often a write is tried: an asker waits less long for `accepted` than for an outcome, and progress is repeated anyway. */
+const tries: Partial<Record<Said['kind'], number>> = { accepted: 3, progress: 1 };
+const answerTries = 5;
+const [soonMs, retryMs] = [100, 2_000];
 
 /**
  * Follows the command topic from its beginning, accepts what concerns a feed of this process, and puts it into that feed's
@@ -56,8 +53,9 @@ export function serveCommands(deps: ServeCommandsDeps) {
   const accepting = new Map<string, CommandRecord>();
   const stop = new AbortController();
   let isClosing = false;
-  const writing = { log, topic, codec, logger, redact, instance, ownerId, now: clock };
-  const answers = answerQueue({ ...writing, isClosing: () => isClosing }, stop.signal);
+  const writing = { log, topic, codec };
+  /** All that was said by now is written or given up, in its order. */
+  let answered: Promise<void> = Promise.resolve();
   /** Accepted, and not answered yet. */
   const open = new Map<Request, CommandRecord>();
   const inboxes = new Map<string, Inbox>();
@@ -110,28 +108,20 @@ export function serveCommands(deps: ServeCommandsDeps) {
     const step = ownerStep(record, ledger, { ownerId, now, owns, isAccepting });
     if (step === 'accept') {
       accepting.set(request_id, record);
-      await answers.say(record, saidAccepted);
+      await say(record, saidAccepted);
       return;
     }
     if (step === null) return;
     const asked = accepting.get(request_id)!;
     accepting.delete(request_id);
     if (step === 'lost') return;
+    const refuse = (error: HighwaterError) => void say(asked, saidOutcome({ ok: false, error }));
+    if (step === 'too late') return refuse(tooLate(asked));
     const command = commandOf(asked);
-    const why =
-      step === 'too late'
-        ? tooLate(asked)
-        : command === null
-          ? unknownCommand(asked)
-          : isClosing || !deps.owns(asked.feed)
-            ? notStarted(asked)
-            : null;
-    if (why !== null) {
-      void answers.say(asked, saidOutcome({ ok: false, error: why }));
-      return;
-    }
+    if (command === null) return refuse(unknownCommand(asked));
+    if (!owns(asked.feed)) return refuse(notStarted(asked));
     logger.info(`${asked.command} is asked for`, { feed: asked.feed, by: asked.asked_by });
-    inboxOf(asked.feed).put(openRequest(asked, command!));
+    inboxOf(asked.feed).put(openRequest(asked, command));
   }
 
   /** Its progress is repeated until it is answered. Only the first answer counts. */
@@ -140,7 +130,7 @@ export function serveCommands(deps: ServeCommandsDeps) {
     let toldAt = 0;
     const tell = (): void => {
       toldAt = Date.now();
-      void answers.say(asked, latest);
+      void say(asked, latest);
     };
     const heartbeat = setInterval(tell, heartbeatMs).unref();
     const request: Request = {
@@ -154,11 +144,39 @@ export function serveCommands(deps: ServeCommandsDeps) {
       answer(outcome) {
         if (!open.delete(request)) return;
         clearInterval(heartbeat);
-        void answers.say(asked, saidOutcome(outcome));
+        void say(asked, saidOutcome(outcome));
       },
     };
     open.set(request, asked);
     return request;
+  }
+
+  /** Resolves when it is written or given up; of that the log tells. */
+  function say(asked: CommandRecord, said: Said): Promise<void> {
+    answered = answered.then(() => write(asked, said));
+    return answered;
+  }
+
+  async function write(asked: CommandRecord, said: Said): Promise<void> {
+    const most = tries[said.kind] ?? answerTries;
+    for (let attempt = 1; ; attempt++) {
+      const record = { ...asked, ...said, owner: instance, owner_id: ownerId, ts_ms: clock() };
+      try {
+        await writeCommandRecord(redacted(record, redact), writing, stop.signal);
+        return;
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        const facts = { feed: asked.feed, command: asked.command, said: said.kind, error };
+        // A process that ends has no time to lose.
+        const isUrgent = isClosing || said.kind === 'accepted';
+        if (attempt < most) await pause(isUrgent ? soonMs : retryMs, stop.signal);
+        else {
+          if (said.kind === 'progress') logger.debug('progress of a command could not be told', facts);
+          else logger.warn('the asker of a command could not be answered', facts);
+          return;
+        }
+      }
+    }
   }
 
   function inboxOf(feed: string): Inbox {
@@ -183,7 +201,7 @@ export function serveCommands(deps: ServeCommandsDeps) {
       for (const feed of inboxes.keys()) refuseWaiting(feed);
       for (const [request, asked] of open) request.answer({ ok: false, error: notFinished(asked) });
       const inTime = new AbortController();
-      await Promise.race([answers.drained(), pause(closeWithinMs, inTime.signal)]);
+      await Promise.race([answered, pause(closeWithinMs, inTime.signal)]);
       inTime.abort();
       stop.abort();
       await following;
@@ -212,58 +230,6 @@ function refusalsBy(instance: string) {
         `${instance}, which owns ${feed}, does not know the command ${command}, or not so`,
         'Use the same version of highwater as the publisher.',
       ),
-  };
-}
-
-/** How often a write is tried: an asker waits less long for `accepted` than for an outcome, and progress is repeated anyway. */
-const tries: Partial<Record<Said['kind'], number>> = { accepted: 3, progress: 1 };
-const answerTries = 5;
-const [soonMs, retryMs] = [100, 2_000];
-
-type AnswerDeps = CommandWriterDeps &
-  Pick<ServeCommandsDeps, 'logger' | 'redact' | 'instance'> & {
-    /** The id of this process. */
-    readonly ownerId: string;
-    /** Own clock, ms. */
-    readonly now: () => number;
-    /** The process ends, so retries come soon. */
-    isClosing(): boolean;
-  };
-
-/** An owner's answers to commands, written in its order. @param signal after it, nothing more is tried */
-function answerQueue(deps: AnswerDeps, signal: AbortSignal) {
-  const { logger, redact, instance, ownerId, now } = deps;
-  let queue: Promise<void> = Promise.resolve();
-
-  async function write(asked: CommandRecord, said: Said): Promise<void> {
-    const most = tries[said.kind] ?? answerTries;
-    for (let attempt = 1; ; attempt++) {
-      const record = { ...asked, ...said, owner: instance, owner_id: ownerId, ts_ms: now() };
-      try {
-        await writeCommandRecord(redacted(record, redact), deps, signal);
-        return;
-      } catch (error) {
-        if (signal.aborted) return;
-        const facts = { feed: asked.feed, command: asked.command, said: said.kind, error };
-        const isUrgent = deps.isClosing() || said.kind === 'accepted';
-        if (attempt < most) await pause(isUrgent ? soonMs : retryMs, signal);
-        else {
-          if (said.kind === 'progress') logger.debug('progress of a command could not be told', facts);
-          else logger.warn('the asker of a command could not be answered', facts);
-          return;
-        }
-      }
-    }
-  }
-
-  return {
-    /** Resolves when it is written or given up; of that the log tells. */
-    say(asked: CommandRecord, said: Said): Promise<void> {
-      queue = queue.then(() => write(asked, said));
-      return queue;
-    },
-    /** All that was said by now is written or given up. */
-    drained: () => queue,
   };
 }
 

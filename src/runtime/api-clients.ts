@@ -4,7 +4,6 @@ import { type ClosableSource, createSource, type SourceOptions } from '../source
 import { type GrantedToken, grantedToken } from '../source/granted-token';
 import { createRequestBudget, type RequestBudget, type RequestPriority } from '../source/request-budget';
 
-/** The clients of all APIs that feeds are read from. */
 export type ApiClients = ReturnType<typeof createApiClients>;
 
 type ClientOptions = Pick<SourceOptions, 'logger' | 'tell'> & Partial<Pick<SourceOptions, 'limits'>>;
@@ -30,7 +29,6 @@ export function createApiClients(api: ApiConfig, options: ClientOptions) {
   }
 
   return {
-    /** The client of a feed's API. */
     of(feed: string, priority: RequestPriority = 'live'): ClosableSource {
       const access = api.access.get(feed)!;
       const { baseUrl, auth, grant, token, secret } = access;

@@ -27,7 +27,6 @@ import {
 } from './outcome-summaries';
 import type { OwnedFeed } from './owned-feed';
 
-/** A span for a command. */
 export function tracedCommand<Result>(
   { name }: Command,
   feed: Feed,
@@ -43,7 +42,6 @@ export interface Turns {
   between(): Promise<void>;
   /** Lets so many ms pass. */
   rest(ms: number): Promise<void>;
-  /** Polls now. */
   poll(): Promise<void>;
 }
 

@@ -1,13 +1,15 @@
 import { type ErrorCode, errorKinds } from '../errors';
 
+type FailureEvent = 'failed' | 'parked' | 'fenced';
+
 /**
  * The consequence of an error for its feed.
  * @param isOwned false: without the log this process reads no commands either, so that no `resume` would end a long pause
  */
-export function eventFor(code: ErrorCode | null, isOwned: boolean): 'failed' | 'parked' | 'fenced' {
+export function eventFor(code: ErrorCode, isOwned: boolean): FailureEvent {
   if (code === 'LOG_FENCED') return 'fenced';
   if (code === 'LOG_FULL' && !isOwned) return 'failed';
-  return code !== null && errorKinds[code].parks ? 'parked' : 'failed';
+  return errorKinds[code].parks ? 'parked' : 'failed';
 }
 
 /** No feed can be published to this log, or not with these settings: a process that went on would only look alive. */
@@ -55,7 +57,7 @@ export function awaitsSecret(code: ErrorCode | undefined): boolean {
 }
 
 /** Whether a feed that could not be acquired is left to another instance, because only this one may have the problem. */
-export function isForOthers(event: 'failed' | 'parked' | 'fenced', failures: number): boolean {
+export function isForOthers(event: FailureEvent, failures: number): boolean {
   return event === 'parked' || (event === 'failed' && failures >= FAILURES_KEPT);
 }
 
@@ -70,7 +72,7 @@ const ACQUIRE_MS = { first: 1_000, most: 60_000 };
  * @param isOwned false: it was the log or the registry that could not be used
  */
 export function pauseAfter(
-  event: 'failed' | 'parked' | 'fenced',
+  event: FailureEvent,
   failures: number,
   intervalMs: number,
   isOwned: boolean,

@@ -2,7 +2,6 @@ import { joinSignals } from '../async/wait';
 import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import type { Grant, Membership } from '../log/membership';
-import type { PollDeps } from '../pipeline/poll';
 import { type FeedWork, type FeedWorkDeps, feedWork } from './feed-work';
 import { acquireFeed, type OwnedFeed, type OwnedFeedDeps } from './owned-feed';
 import type { Standby } from './standby';
@@ -17,17 +16,18 @@ export interface FeedTenureDeps extends OwnedFeedDeps, FeedWorkDeps {
 }
 
 /** From the grant to its end. */
-export interface Held {
+interface Held {
   readonly grant: Grant;
   readonly work: FeedWork;
   /** Aborted when the grant is revoked, or by the signal. */
   readonly over: AbortSignal;
+  leave(): void;
 }
 
 /** This instance's hold of a feed: none, then the group's grant, then the feed itself with its state in memory. */
 export function feedTenure(feed: Feed, deps: FeedTenureDeps, once: boolean, signal: AbortSignal) {
   const { membership, tell } = deps;
-  let held: (Held & { leave(): void }) | null = null;
+  let held: Held | null = null;
   let owned: OwnedFeed | null = null;
   /** Resolves when the images of the last ownership, or of the standby, are kept. */
   let closed = Promise.resolve();
@@ -44,7 +44,7 @@ export function feedTenure(feed: Feed, deps: FeedTenureDeps, once: boolean, sign
     standby = null;
   }
 
-  async function hold(): Promise<Held & { leave(): void }> {
+  async function hold(): Promise<Held> {
     tell({ kind: 'waiting', feed: feed.name });
     // The copy begins with the images of the last ownership, which are kept first.
     await closed;
@@ -103,15 +103,18 @@ export function feedTenure(feed: Feed, deps: FeedTenureDeps, once: boolean, sign
 
 async function takeOver(feed: Feed, deps: FeedTenureDeps, { grant, over }: Held): Promise<OwnedFeed> {
   const { tell } = deps;
-  const onTouch = () => tell({ kind: 'touched', feed: feed.name });
-  const onOtherChanges: NonNullable<PollDeps['onOtherChanges']> = (changes, observedAtMs) =>
-    tell({ kind: 'otherChanges', feed: feed.name, changes, observedAtMs });
-  // A sign of life: a large state takes a while, and nobody must take that for a loop that stands still.
-  const onRestore: NonNullable<OwnedFeedDeps['onRestore']> = (name, progress) => {
-    deps.onRestore?.(name, progress);
-    tell({ kind: 'restoring', feed: name });
+  const telling: OwnedFeedDeps = {
+    ...deps,
+    onTouch: () => tell({ kind: 'touched', feed: feed.name }),
+    onOtherChanges: (changes, observedAtMs) =>
+      tell({ kind: 'otherChanges', feed: feed.name, changes, observedAtMs }),
+    // A sign of life: a large state takes a while, and nobody must take that for a loop that stands still.
+    onRestore(name, progress) {
+      deps.onRestore?.(name, progress);
+      tell({ kind: 'restoring', feed: name });
+    },
   };
-  const owned = await acquireFeed(feed, { ...deps, onTouch, onOtherChanges, onRestore }, over, grant);
+  const owned = await acquireFeed(feed, telling, over, grant);
   const { state, drift } = owned.deps;
   tell({ kind: 'acquired', feed: feed.name, state, drift });
   return owned;

@@ -162,7 +162,6 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
   }
 
   return {
-    /** Result of the last poll. */
     get lastPoll(): PollResult | null {
       return lastPoll;
     },

@@ -86,7 +86,6 @@ function factsOf({ from, to }: BackfillRequest): Facts {
   return { givenUpFrom: from, givenUpTo: to };
 }
 
-/** Summary of a retry of dead letters. */
 export function retried(feed: Feed, result: RetryResult): Outcome {
   const { published, still, tooOld, superseded } = result;
   const older =

@@ -1,14 +1,12 @@
 import { codecForImages, createFeedCodec } from '../avro/codec/feed-codec';
 import { recordShape } from '../avro/record-shape';
-import type { SchemaRegistry } from '../avro/registry/registry';
 import type { Feed } from '../feeds/feed';
-import type { CommitLog, FeedSession, FeedTopics } from '../log/commit-log';
+import type { CommitLog, FeedSession } from '../log/commit-log';
 import type { Grant } from '../log/membership';
-import type { Logger } from '../logging/logger';
 import { EarlierContents } from '../pipeline/changes/earlier-contents';
 import { FirstSights } from '../pipeline/changes/first-sights';
 import { createImages } from '../pipeline/changes/images';
-import type { PageReport, PollDeps } from '../pipeline/poll';
+import type { PollDeps } from '../pipeline/poll';
 import { createDecoder } from '../pipeline/records/decode';
 import { createDrift, type Drift } from '../pipeline/records/drift';
 import { Encoder } from '../pipeline/transaction/encode';
@@ -17,26 +15,15 @@ import { feedState, type RestoredState } from '../state/feed-state';
 import { type RestoreDeps, restore } from '../state/restore';
 import { createRowReader } from '../transcoder/transcoder';
 
-export interface OwnedFeedDeps {
+type OfPoll = 'appId' | 'instance' | 'onPage' | 'onTouch' | 'onOtherChanges' | 'pause';
+type OfRestore = 'registry' | 'logger' | 'topics' | 'scope' | 'stateDir' | 'onRestore';
+
+export interface OwnedFeedDeps extends Pick<PollDeps, OfPoll>, Pick<RestoreDeps, OfRestore> {
+  readonly log: CommitLog;
   readonly source: Source;
   readonly patientSource?: Source;
-  readonly log: CommitLog;
-  readonly registry: SchemaRegistry;
-  readonly logger: Logger;
-  readonly topics: FeedTopics;
-  /** Fingerprint of the scope: the requests to the API. */
-  readonly scope: string;
-  readonly appId: string;
-  readonly instance: string;
-  readonly onPage?: (report: PageReport) => void;
-  readonly onTouch?: () => void;
-  readonly onOtherChanges?: NonNullable<PollDeps['onOtherChanges']>;
-  readonly onRestore?: NonNullable<RestoreDeps['onRestore']>;
-  /** As `RestoreDeps.stateDir`. */
-  readonly stateDir: string | null;
   /** Drift of the feed in this process, over all its ownerships; if left out, only over this ownership. */
   readonly drift?: Drift;
-  readonly pause?: NonNullable<PollDeps['pause']>;
 }
 
 /** A feed that this process owns: its session, its restored state, and all that a poll needs. */

@@ -3,26 +3,21 @@ import { isDeepStrictEqual } from 'node:util';
 import { createBreather } from '../async/slices';
 import { joinSignals, pause, sharedController, unlessAborted } from '../async/wait';
 import { createFeedCodec } from '../avro/codec/feed-codec';
-import type { SchemaRegistry } from '../avro/registry/registry';
 import type { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
-import type { FeedTopics, LogRecord } from '../log/commit-log';
+import type { LogRecord } from '../log/commit-log';
 import type { ConsumerLog } from '../log/consumer-log';
-import type { Logger } from '../logging/logger';
 import { createImages } from '../pipeline/changes/images';
 import { GroupChains, groupTransitions, keyOfGroups } from '../state/group-index';
 import { imageFiles, type KeptImages } from '../state/image-file';
 import { imageStore } from '../state/image-store';
 import { type ReadImages, readKept } from '../state/kept-images';
 import { imageReader, learnWriter, leavesImagesWhole } from '../state/read-images';
+import type { RestoreDeps } from '../state/restore';
 import type { SourceOffset } from '../state/source-offset';
 
-export interface StandbyDeps {
+export interface StandbyDeps extends Pick<RestoreDeps, 'registry' | 'logger' | 'topics'> {
   readonly log: Pick<ConsumerLog, 'ends' | 'follow' | 'load'>;
-  readonly registry: SchemaRegistry;
-  readonly logger: Logger;
-  readonly topics: FeedTopics;
-  /** Folder for the images. */
   readonly stateDir: string;
 }
 

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import { allEnded } from '../async/wait';
-import type { SchemaRegistry } from '../avro/registry/registry';
 import { createInbox } from '../commands/inbox';
 import { serveCommands } from '../commands/serve-commands';
 import type { ConfigWithApi } from '../config/load-config';
@@ -11,7 +10,6 @@ import type { CommitLog, FeedSession } from '../log/commit-log';
 import type { ConsumerLog } from '../log/consumer-log';
 import type { Membership } from '../log/membership';
 import { commandsTopic, feedTopics } from '../log/topics';
-import type { Logger } from '../logging/logger';
 import { flushSpans } from '../logging/tracing';
 import type { PageReport } from '../pipeline/poll';
 import { createDrift } from '../pipeline/records/drift';
@@ -22,12 +20,8 @@ import type { OwnedFeedDeps } from './owned-feed';
 import type { Tell } from './publisher-events';
 import { standBy } from './standby';
 
-export interface WorkerDeps {
-  readonly log: CommitLog;
-  readonly registry: SchemaRegistry;
-  readonly logger: Logger;
-  readonly onPage?: (report: PageReport) => void;
-  readonly onRestore?: NonNullable<OwnedFeedDeps['onRestore']>;
+export interface WorkerDeps
+  extends Pick<OwnedFeedDeps, 'log' | 'registry' | 'logger' | 'onPage' | 'onRestore'> {
   readonly tell?: Tell;
   /** The same log, from which feeds of other owners are copied. Left out: they are not. */
   readonly standbyLog?: ConsumerLog;

@@ -21,7 +21,6 @@ export class Column {
     this.chunks[number]![index & (ENTRIES - 1)] = value;
   }
 
-  /** Number of its pieces. */
   get pieces(): number {
     return this.chunks.length;
   }

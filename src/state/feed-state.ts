@@ -208,7 +208,6 @@ export class PendingState {
     return own.image === null ? null : this.state.decoder.decode(own.image);
   }
 
-  /** Whether the record has this image. */
   isSame(id: string, image: Buffer): boolean {
     const own = this.pending(id);
     return own === undefined ? this.state.records.isSame(id, image) : own.image?.equals(image) === true;

@@ -127,7 +127,6 @@ export function imageStore(options: ImageFile = { fd: null }) {
     get size(): number {
       return size;
     },
-    /** Total size of all images. */
     get bytes(): number {
       return bytes;
     },
@@ -216,7 +215,6 @@ export function imageStore(options: ImageFile = { fd: null }) {
     forgetWitnessed: (): void => flags.update((flag) => flag & ~WITNESSED),
     isUnshown: (id: string): boolean => has(findKnown(id), UNSHOWN),
     isOutOfScope: (number: number): boolean => has(number, OUT_OF_SCOPE),
-    /** Sets the age of all images. */
     setAges: (age: ImageAge): void => flags.update((flag) => aged(flag, age)),
     /** From a number on, in ascending order. A number that exists from beginning to end comes once, whatever else comes and goes. */
     *numbers(from = 0): IterableIterator<number> {

@@ -32,7 +32,6 @@ export interface RestoreDeps extends Reading {
   readonly onRestore?: (feed: string, progress: RestoreProgress) => void;
 }
 
-/** How many images have been read back. */
 export interface RestoreProgress {
   /** Records that have an image by now. */
   readonly images: number;

@@ -18,7 +18,6 @@ export interface SlabOptions {
   readonly fd: number | null;
   /** Called when a slab could not be written, and stays in memory; with null when slabs can be written again. */
   readonly onWriteError?: ((error: Error | null) => void) | undefined;
-  /** Closes the file. */
   close?(): void;
 }
 
@@ -51,7 +50,6 @@ const READ_BYTES = 2048;
  * and the garbage collector would have to visit them all. With a file, only the slab that is being filled is in memory.
  */
 export class Slabs {
-  /** Total size of all slabs. */
   bytes = 0;
   private readonly slabBytes: number;
   private readonly placesPerSlab: number;

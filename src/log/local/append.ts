@@ -43,35 +43,29 @@ export const appendStatements: readonly string[] = [
 ];
 
 /** A statement of `appendStatements` by its place, and its parameters. */
-export type Step = readonly [statement: number, parameters: readonly unknown[]];
+type Step = readonly [statement: number, parameters: readonly unknown[]];
 
-/** Records as a transaction writes them. */
-export interface AppendPlan {
-  /**
-   * The steps, slice by slice. A slice is planned when it is asked for, because planning all records at once would block for long.
-   * The parameters of a step are overwritten by the next step.
-   * @throws RangeError, TypeError for a record that cannot be written
-   */
-  slices(): Iterable<Iterable<Step>>;
-  /** The transaction is committed: the offsets are taken. */
-  committed(): void;
-}
+export type AppendPlan = ReturnType<typeof planAppend>;
 
 /** Records of a slice. Measured: some ten milliseconds. */
 const SLICE = 1_000;
 
-export function planAppend(
-  topics: ReadonlyMap<string, OwnedTopic>,
-  records: readonly ProducerRecord[],
-): AppendPlan {
+/** Records as a transaction writes them. */
+export function planAppend(topics: ReadonlyMap<string, OwnedTopic>, records: readonly ProducerRecord[]) {
   const pending = new Map<OwnedTopic, number[]>();
   return {
+    /**
+     * The steps, slice by slice. A slice is planned when it is asked for, because planning all records at once would block for long.
+     * The parameters of a step are overwritten by the next step.
+     * @throws RangeError, TypeError for a record that cannot be written
+     */
     *slices() {
       pending.clear();
       for (let i = 0; i < records.length; i += SLICE)
         yield sliceSteps(topics, records.slice(i, i + SLICE), pending);
     },
-    committed() {
+    /** The transaction is committed: the offsets are taken. */
+    committed(): void {
       for (const [topic, next] of pending) topic.nextOffsets = next;
     },
   };

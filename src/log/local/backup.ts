@@ -3,7 +3,7 @@ import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSy
 import path from 'node:path';
 import { HighwaterError } from '../../errors';
 import { FORMAT_VERSION, hasTable, isBackup } from './file/file-format';
-import { endOffsetQuery, lookInto } from './file/reader-connection';
+import { endOffsetQuery, logFile, lookInto } from './file/reader-connection';
 import {
   attempt,
   type Connection,
@@ -47,7 +47,7 @@ export async function backUp(
   overwrite: boolean,
   signal: AbortSignal,
 ): Promise<BackupReport> {
-  const log = path.resolve(dataDir, 'highwater.db');
+  const log = logFile(dataDir);
   if (!lookInto(log, () => true)) throw new HighwaterError('LOG_MISSING', `there is no log in ${log} yet`);
   assertFree(target, overwrite);
   // Before the log: no group may be ahead of the copy.
@@ -121,7 +121,6 @@ export async function assertSound(copy: string, source: string, signal: AbortSig
   }
 }
 
-/** The end of each partition of each topic. */
 export function endsOf(db: Connection): (readonly [topic: string, partition: number, end: number])[] {
   const endOffset = endOffsetQuery(db);
   const topics = prepare(db, 'SELECT CAST(topic AS BLOB), partitions FROM topics').all() as [

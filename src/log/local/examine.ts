@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { assertEmpty } from './file/folder-lock';
-import { type FolderOwner, lookInto } from './file/reader-connection';
+import { type FolderOwner, logFile, lookInto } from './file/reader-connection';
 
 export interface LocalLogReport {
   readonly file: string;
@@ -15,7 +15,7 @@ export interface LocalLogReport {
 
 /** Looks into the embedded log without a trace. @throws HighwaterError LOG_* when it cannot be read */
 export function examineLocalLog(dataDir: string): LocalLogReport {
-  const file = path.resolve(dataDir, 'highwater.db');
+  const file = logFile(dataDir);
   const found = lookInto(file, (reader) => {
     const owner = reader.owner();
     const isHere = owner?.host === hostname();
@@ -26,7 +26,7 @@ export function examineLocalLog(dataDir: string): LocalLogReport {
 
 /** Reads every page of the file, which takes seconds for each GB. @throws HighwaterError LOG_CORRUPT when one is damaged */
 export function assertWhole(dataDir: string): void {
-  lookInto(path.resolve(dataDir, 'highwater.db'), (reader) => reader.assertWhole());
+  lookInto(logFile(dataDir), (reader) => reader.assertWhole());
 }
 
 /** @throws HighwaterError LOG_CORRUPT if no publisher could ever take the lock of the folder */

@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { localRegistry } from '../../avro/registry/local-registry';
-import type { SchemaRegistry } from '../../avro/registry/registry';
 import type { Logger } from '../../logging/logger';
 import type { CommitLog, FeedSession, FeedTopics } from '../commit-log';
 import { soleMembership } from '../membership';
 import { isCompacted } from '../topics';
-import { makeDataFolder } from './file/data-folder';
-import { type FolderLock, lockFolder } from './file/folder-lock';
-import { type LogSpace, schemaInsert, schemaQuery } from './file/reader-connection';
+import { type FolderLock, lockFolder, makeDataFolder } from './file/folder-lock';
+import { logFile, schemaInsert, schemaQuery } from './file/reader-connection';
 import { attempt, BUSY_TIMEOUT_MS } from './file/sqlite';
-import { logFile, openLocalReader } from './local-reader';
+import { openLocalReader } from './local-reader';
 import { refuse } from './ownership';
 import { finishRestore } from './put-back';
 import { type RetentionLimits, repeatedly, type TopicPartitions } from './retention';
@@ -32,29 +30,23 @@ export interface LocalLogOptions {
 
 const RETENTION_EVERY_MS = 5_000;
 
-/** The embedded log. Log and registry share one file, and closing the log closes both. */
-export interface LocalLog {
-  readonly commitLog: CommitLog;
-  readonly registry: SchemaRegistry;
-  /** Takes the folder for this process before the first feed is acquired. @throws HighwaterError LOG_OWNED, LOG_* as acquire */
-  hold(): void;
-  /** Null while there is no file. @throws HighwaterError LOG_* */
-  space(): LogSpace | null;
-}
+export type LocalLog = ReturnType<typeof openLocalLog>;
 
-/** Opens and creates files only at the first call that needs them. */
-export function openLocalLog(options: LocalLogOptions): LocalLog {
+/**
+ * The embedded log. Log and registry share one file, and closing the log closes both. Opens and creates files only at the first call
+ * that needs them.
+ */
+export function openLocalLog(options: LocalLogOptions) {
   const { dataDir, logger, instance = 'highwater', busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
   const file = logFile(dataDir);
   const sessions = new Map<FeedSession, FeedTopics>();
-  /** Feeds that are being acquired. */
   const acquiring = new Set<Promise<unknown>>();
   let writer: Writer | null = null;
   let lock: FolderLock | null = null;
   let closing: Promise<void> | null = null;
   let stopRetention = (): void => undefined;
   const reader = openLocalReader(dataDir, busyTimeoutMs, () => lock !== null);
-  const { reading } = reader;
+  const { reading, space } = reader;
 
   function openedWriter(): Writer {
     reader.assertOpen();
@@ -62,6 +54,7 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     return writer;
   }
 
+  /** Takes the folder for this process before the first feed is acquired. @throws HighwaterError LOG_OWNED, LOG_* as acquire */
   function hold(): void {
     reader.assertOpen();
     if (lock !== null) return;
@@ -173,5 +166,5 @@ export function openLocalLog(options: LocalLogOptions): LocalLog {
     transact: (work) =>
       openedWriter().transact((db) => work({ all: schemaQuery(db), add: schemaInsert(db) })),
   });
-  return { commitLog, hold, space: reader.space, registry };
+  return { commitLog, hold, space, registry };
 }

@@ -1,44 +1,32 @@
-import path from 'node:path';
 import { localSchemas } from '../../avro/registry/local-registry';
-import type { SchemaLookup } from '../../avro/registry/registry';
 import { HighwaterError } from '../../errors';
 import type { LogReader } from '../commit-log';
 import { examineLocalLog } from './examine';
-import { type LogSpace, openReaderConnection, type ReaderConnection } from './file/reader-connection';
+import {
+  type LogSpace,
+  logFile,
+  openReaderConnection,
+  type ReaderConnection,
+} from './file/reader-connection';
 import { sameFileGuard } from './file/same-file';
 import { type ReadDeps, read } from './read';
-
-/** The file of the embedded log in a data folder. */
-export const logFile = (dataDir: string): string => path.resolve(dataDir, 'highwater.db');
-
-export interface LocalReader extends LogReader {
-  readonly registry: SchemaLookup;
-  /** Null while there is no file. @throws HighwaterError LOG_* */
-  space(): LogSpace | null;
-  /** For the questions that the port does not ask. */
-  readonly reading: ReadDeps;
-  /** @throws HighwaterError LOG_CLOSED */
-  assertOpen(): void;
-}
 
 /**
  * The embedded log for programs that read it. It never creates the file, and opens it at the first call that needs it.
  * @param isWriter whether this process writes the file now: its writer notices sooner that the file is gone, and says more
  */
-export function openLocalReader(
-  dataDir: string,
-  busyTimeoutMs?: number,
-  isWriter = () => false,
-): LocalReader {
+export function openLocalReader(dataDir: string, busyTimeoutMs?: number, isWriter = () => false) {
   const file = logFile(dataDir);
   let connection: ReaderConnection | null = null;
   let assertSame = (): void => undefined;
   let isClosed = false;
 
+  /** @throws HighwaterError LOG_CLOSED */
   function assertOpen(): void {
     if (isClosed) throw new HighwaterError('LOG_CLOSED', `${file} was closed`);
   }
 
+  /** For the questions that the port does not ask. */
   const reading: ReadDeps = {
     isClosed: () => isClosed,
     reader() {
@@ -51,10 +39,7 @@ export function openLocalReader(
     },
   };
 
-  return {
-    registry: localSchemas((id) => reading.reader()?.schemaById(id) ?? null),
-    reading,
-    assertOpen,
+  const logReader: LogReader = {
     read: (topics, options) => read(topics, options, reading),
     async owners(feeds, signal) {
       signal.throwIfAborted();
@@ -64,11 +49,14 @@ export function openLocalReader(
       return new Map(held.map((feed) => [feed, owner.instance]));
     },
     topicNames: async () => reading.reader()?.topicNames() ?? null,
-    space: () => reading.reader()?.space() ?? null,
     async close() {
       if (isClosed) return;
       isClosed = true;
       connection?.close();
     },
   };
+  const registry = localSchemas((id) => reading.reader()?.schemaById(id) ?? null);
+  /** Null while there is no file. @throws HighwaterError LOG_* */
+  const space = (): LogSpace | null => reading.reader()?.space() ?? null;
+  return { ...logReader, registry, space, reading, assertOpen };
 }

@@ -31,38 +31,28 @@ export function logClock(db: Connection): LogClock {
   /** The last observation that this process has kept. */
   let kept: { readonly last: number; readonly steadyMs: number } | null = null;
 
-  function keep(...row: Row): void {
+  /** @returns the time that is believed */
+  function keep(...row: Row): number {
     prepare(db, 'DELETE FROM clock').run();
     prepare(db, 'INSERT INTO clock VALUES (?, ?, ?, ?)').run(row);
     kept = { last: row[3], steadyMs: performance.now() };
+    return row[0];
   }
 
   return () => {
     db.exec(TABLE);
     const wall = Date.now();
     const [row] = prepare(db, 'SELECT * FROM clock').all() as Row[];
-    if (row === undefined) {
-      const believed = Math.min(newestIn(db) ?? wall, wall);
-      keep(believed, wall, 0, wall);
-      return believed;
-    }
+    if (row === undefined) return keep(Math.min(newestIn(db) ?? wall, wall), wall, 0, wall);
     const [before, candidate, observed, last] = row;
     const passed = kept?.last === last ? Math.floor(performance.now() - kept.steadyMs) : 0;
     const believed = Math.min(before + passed, wall);
     const step = wall - last;
     if (Math.abs(step) < SLACK_MS) return believed;
-    if (step < 0) {
-      keep(believed, wall, 0, wall);
-      return believed;
-    }
+    if (step < 0) return keep(believed, wall, 0, wall);
     const enough = observed + Math.min(step, MOST_STEP_MS);
-    if (enough < BELIEVED_AFTER_MS) {
-      keep(believed, candidate, enough, wall);
-      return believed;
-    }
-    const proved = Math.max(believed, candidate);
-    keep(proved, wall, 0, wall);
-    return proved;
+    if (enough < BELIEVED_AFTER_MS) return keep(believed, candidate, enough, wall);
+    return keep(Math.max(believed, candidate), wall, 0, wall);
   };
 }
 

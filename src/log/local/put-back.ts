@@ -3,11 +3,10 @@ import path from 'node:path';
 import { HighwaterError } from '../../errors';
 import { assertSound, copyLog, endsOf, type GroupPosition, sync } from './backup';
 import { groupFile, openGroupOffsets } from './consumer/group-offsets';
-import { makeDataFolder } from './file/data-folder';
 import { FORMAT_VERSION, isBackup } from './file/file-format';
-import { lockFolder } from './file/folder-lock';
+import { lockFolder, makeDataFolder } from './file/folder-lock';
 import { gapsQuery, leaveGaps } from './file/gaps';
-import { lookInto } from './file/reader-connection';
+import { logFile, lookInto } from './file/reader-connection';
 import {
   attempt,
   type Connection,
@@ -46,7 +45,7 @@ export async function putBack<T>(
   signal: AbortSignal,
 ): Promise<PutBackReport<T>> {
   if (!lookInto(copy, () => true)) throw new HighwaterError('BACKUP_INVALID', `there is no log in ${copy}`);
-  const log = path.resolve(dataDir, 'highwater.db');
+  const log = logFile(dataDir);
   attempt(log, () => makeDataFolder(dataDir));
   const lock = lockFolder(path.resolve(dataDir, 'publisher.lock'));
   if (lock === null) {

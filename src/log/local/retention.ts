@@ -15,13 +15,6 @@ export interface RetentionLimits {
 
 export type TopicPartitions = Pick<OwnedTopic, 'name' | 'partitions'>;
 
-interface RetentionStep {
-  /** Records. */
-  readonly removed: number;
-  /** Whether there is more to remove. */
-  readonly isMore: boolean;
-}
-
 /** A commit waits for a step that is under way, and for no second one. */
 const STEP_MS = 1;
 const PAUSE_MS = 20;
@@ -46,7 +39,6 @@ interface Removed {
 
 const NOTHING: Removed = { count: 0, bytes: 0 };
 
-/** What is known of a topic. */
 interface Stock {
   readonly topic: TopicPartitions;
   /** Size of all its values, estimated once and then counted. */
@@ -95,7 +87,6 @@ export function retention(
     return oldest.all(topic, partition, rangeOf(topic, partition).last) as Oldest[];
   }
 
-  /** The first `count` of the partition's oldest. */
   function removeOldest(topic: string, partition: number, rows: readonly Oldest[], count: number): Removed {
     if (count === 0) return NOTHING;
     remove.run([topic, partition, rows[count - 1]![0] + 1]);
@@ -168,8 +159,11 @@ export function retention(
     yield* removeFirst(stock);
   }
 
-  /** Asks only after it has removed something: each step gets on, however busy the machine is. */
-  function trim(stock: Stock, isEnough: () => boolean): RetentionStep {
+  /**
+   * Asks only after it has removed something: each step gets on, however busy the machine is.
+   * @returns how many records were removed, and whether there are more to remove
+   */
+  function trim(stock: Stock, isEnough: () => boolean) {
     let removed = 0;
     for (const { count, bytes } of goes(stock)) {
       stock.bytes -= bytes;
@@ -197,7 +191,7 @@ export function retention(
       for (let partition = 0; partition < partitions; partition++) removeAged(name, partition, before);
     },
     /** Removes records beyond the limits, for `STEP_MS`, in its own transaction. */
-    step: (topics: readonly TopicPartitions[]): RetentionStep =>
+    step: (topics: readonly TopicPartitions[]) =>
       unsynced(() => {
         const until = performance.now() + STEP_MS;
         const begun = [...stocks.values()].filter(isBeyond);

@@ -5,11 +5,11 @@ import type { Logger } from '../../logging/logger';
 import type { ProducerRecord, SharedTopicSpec, TransactionBatch } from '../commit-log';
 import { recordsOf } from '../gathered';
 import { type AppendPlan, appendStatements, type OwnedTopic, planAppend } from './append';
-import { checkpointer } from './file/checkpointer';
+import { checkpointer, walWatch } from './file/checkpointer';
 import { type CommitThread, startCommitThread } from './file/commit-thread';
-import { makeDataFolder } from './file/data-folder';
 import { CONNECTION, prepareFile } from './file/file-format';
-import { goneFrom, type InPlaceGuard, inPlaceGuard } from './file/same-file';
+import { makeDataFolder } from './file/folder-lock';
+import { goneFrom, inPlaceGuard } from './file/same-file';
 import {
   attempt,
   BUSY_TIMEOUT_MS,
@@ -21,7 +21,6 @@ import {
   prepare,
   transact,
 } from './file/sqlite';
-import { walWatch } from './file/wal-watch';
 import { logClock } from './log-clock';
 import { fenced, ownership } from './ownership';
 import { assertNoUnfinishedRestore } from './put-back';
@@ -76,7 +75,8 @@ export function writer(
     inTurn(finishCheckpoint).catch(() => undefined);
   });
   const files = inPlaceGuard(file, `${file}-wal`);
-  let lock: InPlaceGuard = { places: [], assert: () => undefined };
+  /** Of the file with which this process holds the folder; of none until it does. */
+  let lock = inPlaceGuard();
   let thread: CommitThread | null = null;
   let isPublisher = false;
   const place = path.resolve(file);

@@ -1,4 +1,4 @@
-import { renameSync, rmSync, statSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import {
   attempt,
@@ -9,24 +9,20 @@ import {
   connect,
   pragma,
   prepare,
+  sizeOf,
 } from '../file/sqlite';
-
-/** How far a group of consumers has come, in a file of its own that anyone may open. */
-export interface GroupOffsets {
-  /** Offset of the record to come; null when the group never committed there. */
-  committed(topic: string, partition: number): number | null;
-  /** @throws HighwaterError LOG_* */
-  commit(topic: string, partition: number, next: number, note?: string): void;
-  close(): void;
-}
 
 /** The file of a group in the folder of the groups. */
 export const groupFile = (folder: string, groupId: string): string =>
   path.join(folder, `${encodeURIComponent(groupId)}.db`);
 
-/** Makes the file when it is missing. Only for the holder of the group. @throws HighwaterError LOG_* */
-export function openGroupOffsets(file: string): GroupOffsets {
-  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) make(file);
+/**
+ * How far a group of consumers has come, in a file of its own that anyone may open. Makes the file when it is missing. Only for the
+ * holder of the group.
+ * @throws HighwaterError LOG_*
+ */
+export function openGroupOffsets(file: string) {
+  if (sizeOf(file) === 0) make(file);
   return closedOnFailure(connect(file), (db) => attempt(file, () => groupOffsets(db, file)));
 }
 
@@ -49,7 +45,7 @@ CREATE TABLE IF NOT EXISTS notes (
   topic TEXT NOT NULL, partition INTEGER NOT NULL, note TEXT NOT NULL, PRIMARY KEY (topic, partition)
 ) STRICT`;
 
-function groupOffsets(db: Connection, file: string): GroupOffsets {
+function groupOffsets(db: Connection, file: string) {
   pragma(db, 'journal_mode = WAL');
   // A power failure may lose a commit, and its work is then done again. The end of the process loses none.
   pragma(db, 'synchronous = NORMAL');
@@ -67,8 +63,11 @@ function groupOffsets(db: Connection, file: string): GroupOffsets {
   /** The notes as they are stored; unknown until the first commit. */
   const notes = new Map<string, string>();
   return {
-    committed: (topic, partition) => attempt(file, () => cell<number>(committed, topic, partition)),
-    commit(topic, partition, next, note = '') {
+    /** Offset of the record to come; null when the group never committed there. */
+    committed: (topic: string, partition: number) =>
+      attempt(file, () => cell<number>(committed, topic, partition)),
+    /** @throws HighwaterError LOG_* */
+    commit(topic: string, partition: number, next: number, note = ''): void {
       attempt(file, () => {
         commit.run([topic, partition, next]);
         if (notes.get(`${partition} ${topic}`) !== note) explain.run([topic, partition, note]);

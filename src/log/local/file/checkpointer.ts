@@ -1,3 +1,5 @@
+import type { Logger } from '../../../logging/logger';
+import { sizeOf } from './sqlite';
 import { startThread, type Thread } from './thread';
 
 /** A record changes up to three pages, so this many leave 5 to 60 MB in the WAL. Each checkpoint writes a page once for all of them. */
@@ -33,14 +35,6 @@ export function checkpointer(file: string, finish: () => void) {
   let isOver = false;
   let waiting = 0;
 
-  function answered(): void {
-    if (!isOver) finish();
-  }
-
-  function over(): void {
-    isOver = true;
-  }
-
   return {
     /** To be called after each commit. */
     committed(records: number): void {
@@ -48,13 +42,44 @@ export function checkpointer(file: string, finish: () => void) {
       if (isOver || waiting < RECORDS || thread?.isBusy()) return;
       waiting = 0;
       // Without the thread, the limit of the committing connection stays.
-      thread ??= startThread(file, SCRIPT, null, answered, over);
+      thread ??= startThread(
+        file,
+        SCRIPT,
+        null,
+        () => {
+          if (!isOver) finish();
+        },
+        () => {
+          isOver = true;
+        },
+      );
       thread.post(null, false);
     },
     /** Waits until no checkpoint is under way; no other begins. */
     stop(): void {
-      over();
+      isOver = true;
       thread?.stop();
     },
+  };
+}
+
+/** The WAL is emptied at 197 MB at the latest. Beyond this size something must be holding it. */
+const WAL_LIMIT_BYTES = 200 * 1024 * 1024;
+
+/**
+ * To be called after commits: says when a foreign reader keeps the WAL from being emptied, so that the disk fills. Says it again each
+ * time that the WAL is twice as large.
+ */
+export function walWatch(file: string, logger: Logger | undefined): () => void {
+  let limit = WAL_LIMIT_BYTES;
+  return () => {
+    const bytes = sizeOf(`${file}-wal`);
+    if (bytes <= WAL_LIMIT_BYTES) limit = WAL_LIMIT_BYTES;
+    if (bytes <= limit) return;
+    limit = 2 * bytes;
+    logger?.warn(
+      'the write-ahead log grows until the disk is full: a program holds a read transaction open on the data file. Publishing goes on. End that program (`fuser` or `lsof` names it), or let it end its transaction',
+      { file: `${file}-wal`, bytes },
+    );
   };
 }

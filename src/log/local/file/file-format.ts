@@ -95,10 +95,7 @@ export function hasTables(db: Connection, file: string): boolean {
     throw new HighwaterError('LOG_NEWER', what);
   }
   // Every statement asks for the types of its columns. The library ends the process if one of them is not UTF-8.
-  for (const [sql] of prepare(
-    db,
-    'SELECT CAST(sql AS BLOB) FROM sqlite_schema WHERE sql IS NOT NULL',
-  ).all() as [Buffer][])
-    textOf(sql);
+  const statements = prepare(db, 'SELECT CAST(sql AS BLOB) FROM sqlite_schema WHERE sql IS NOT NULL');
+  for (const [sql] of statements.all() as [Buffer][]) textOf(sql);
   return version > 0;
 }

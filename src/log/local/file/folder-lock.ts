@@ -1,7 +1,15 @@
-import { statSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { HighwaterError } from '../../../errors';
-import { attempt, closedAfter, closedOnFailure, connect, isBusy } from './sqlite';
+import { attempt, closedAfter, closedOnFailure, connect, isBusy, sizeOf } from './sqlite';
+
+/**
+ * Makes a folder for the log if there is none, only for this user: the records are the vendor's, and anybody with write
+ * access may give commands. An existing folder is left as it is.
+ */
+export function makeDataFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+}
 
 /** The hold of this process on a data folder. */
 export interface FolderLock {
@@ -32,7 +40,7 @@ export function lockFolder(file: string): FolderLock | null {
 
 /** @throws HighwaterError LOG_CORRUPT when something was written to a lock file; a missing one is fine */
 export function assertEmpty(file: string): void {
-  const bytes = attempt(file, () => statSync(file, { throwIfNoEntry: false }))?.size ?? 0;
+  const bytes = attempt(file, () => sizeOf(file));
   if (bytes === 0) return;
   const name = path.basename(file);
   throw new HighwaterError('LOG_CORRUPT', `${file} holds ${bytes} bytes, and a lock file is always empty`, {

@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs';
+import path from 'node:path';
 import type { SchemaRow } from '../../../avro/registry/local-registry';
 import type { AvroSchema } from '../../../avro/registry/registry';
 import type { ProducerRecord, TopicSpec } from '../../commit-log';
 import { hasTables } from './file-format';
-import { type Gap, gapsQuery } from './gaps';
+import { gapsQuery } from './gaps';
 import {
   attempt,
   type Connection,
@@ -15,10 +16,10 @@ import {
   jsonOf,
   pragma,
   prepare,
+  sizeOf,
   textOf,
   transact,
 } from './sqlite';
-import { walBytes } from './wal-watch';
 
 /** One row of `records` and its place in the order of arrival over all topics. */
 export interface StoredRecord {
@@ -30,32 +31,7 @@ export interface StoredRecord {
   readonly value: Buffer | null;
 }
 
-/** The questions that readers ask of the file. Each statement sees the committed records, without a lock. */
-export interface ReaderConnection {
-  /** All that `work` asks is answered from one state of the file. Keep it short: the WAL cannot shrink while it is open. */
-  snapshot<T>(work: () => T): T;
-  /** Another number whenever another connection has committed. */
-  dataVersion(): number;
-  /** Null until a feed that writes the topic was acquired. */
-  topic(name: string): TopicSpec | null;
-  /** The offset of the first record that is kept; 0 for an empty partition. */
-  firstOffset(topic: string, partition: number): number;
-  /** The offset after the last one; 0 for an empty partition. */
-  endOffset(topic: string, partition: number): number;
-  /** The gaps that restores left in a partition, the oldest first. */
-  gaps(topic: string, partition: number): readonly Gap[];
-  /** The offset of the first record with this timestamp or a later one; null: there is none. */
-  offsetSince(topic: string, partition: number, sinceMs: number): number | null;
-  topicNames(): string[];
-  records(topic: string, partition: number, fromOffset: number, limit: number): StoredRecord[];
-  schemaById(id: number): AvroSchema | null;
-  schemas(): SchemaRow[];
-  owner(): FolderOwner | null;
-  space(): LogSpace;
-  /** Reads every page. @throws HighwaterError LOG_CORRUPT */
-  assertWhole(): void;
-  close(): void;
-}
+export type ReaderConnection = ReturnType<typeof readerConnection>;
 
 /** Bytes of the embedded log's file and of its write-ahead log. */
 export interface LogSpace {
@@ -72,6 +48,9 @@ export interface FolderOwner {
   readonly since: number;
   readonly feeds: readonly string[];
 }
+
+/** The file of the embedded log in a data folder. */
+export const logFile = (dataDir: string): string => path.resolve(dataDir, 'highwater.db');
 
 /** One look into a log. @returns null as `openReaderConnection` @throws HighwaterError LOG_* */
 export function lookInto<T>(file: string, look: (reader: ReaderConnection) => T): T | null {
@@ -90,7 +69,8 @@ export function openReaderConnection(file: string, busyTimeoutMs?: number): Read
   });
 }
 
-function readerConnection(db: Connection, file: string): ReaderConnection {
+/** The questions that readers ask of the file. Each statement sees the committed records, without a lock. */
+function readerConnection(db: Connection, file: string) {
   const dataVersion = prepare(db, 'PRAGMA data_version');
   const topic = prepare(db, 'SELECT partitions, CAST(cleanup AS BLOB) FROM topics WHERE topic = ?');
   const topicNames = prepare(db, 'SELECT CAST(topic AS BLOB) FROM topics ORDER BY topic');
@@ -99,7 +79,6 @@ function readerConnection(db: Connection, file: string): ReaderConnection {
     db,
     'SELECT min(offset) FROM records WHERE topic = ? AND partition = ? AND timestamp >= ?',
   );
-  const endOffset = endOffsetQuery(db);
   // A changed bit can make any column a text.
   const records = prepare(
     db,
@@ -116,19 +95,26 @@ function readerConnection(db: Connection, file: string): ReaderConnection {
       attempt(file, () => ask(...args));
 
   return {
-    snapshot: (work) => attempt(file, () => transact(db, 'DEFERRED', work)),
+    /** All that `work` asks is answered from one state of the file. Keep it short: the WAL cannot shrink while it is open. */
+    snapshot: <T>(work: () => T): T => attempt(file, () => transact(db, 'DEFERRED', work)),
+    /** Another number whenever another connection has committed. */
     dataVersion: named(() => cell<number>(dataVersion)!),
-    topic: named((name) => {
+    /** Null until a feed that writes the topic was acquired. */
+    topic: named((name: string): TopicSpec | null => {
       const [row] = topic.all(name) as [number, Buffer][];
       if (row === undefined) return null;
       return { name, partitions: row[0], cleanup: textOf(row[1]) as TopicSpec['cleanup'] };
     }),
     topicNames: named(() => (topicNames.all() as [Buffer][]).map(([name]) => textOf(name))),
-    firstOffset: named((name, partition) => cell<number>(firstOffset, name, partition) ?? 0),
-    offsetSince: named((name, partition, sinceMs) => cell<number>(offsetSince, name, partition, sinceMs)),
-    endOffset: named(endOffset),
+    /** The offset of the first record that is kept; 0 for an empty partition. */
+    firstOffset: named((name: string, partition: number) => cell<number>(firstOffset, name, partition) ?? 0),
+    /** The offset of the first record with this timestamp or a later one; null: there is none. */
+    offsetSince: named((name: string, partition: number, sinceMs: number) =>
+      cell<number>(offsetSince, name, partition, sinceMs),
+    ),
+    endOffset: named(endOffsetQuery(db)),
     gaps: named(gapsQuery(db)),
-    records: named((name, partition, fromOffset, limit) => {
+    records: named((name: string, partition: number, fromOffset: number, limit: number): StoredRecord[] => {
       let next = fromOffset;
       return (records.all(name, partition, fromOffset, limit) as Row[]).map((row) => {
         const record = stored(row);
@@ -138,23 +124,24 @@ function readerConnection(db: Connection, file: string): ReaderConnection {
         return record;
       });
     }),
-    schemaById: named((id) => {
+    schemaById: named((id: number): AvroSchema | null => {
       const [row] = schema.all(id) as [Buffer][];
       return row === undefined ? null : jsonOf<AvroSchema>(row[0]);
     }),
     schemas: named(schemaQuery(db)),
-    owner: named(() => {
+    owner: named((): FolderOwner | null => {
       const [row] = owner.all() as [number, Buffer, Buffer, number][];
       if (row === undefined) return null;
       const [pid, host, instance, since] = row;
       const owned = (feeds.all() as [Buffer][]).map(([feed]) => textOf(feed));
       return { pid, host: textOf(host), instance: textOf(instance), since, feeds: owned };
     }),
-    space: named(() => {
+    space: named((): LogSpace => {
       const pageBytes = Number(pragma(db, 'page_size'));
       const bytes = (pages: string) => Number(pragma(db, pages)) * pageBytes;
-      return { total: bytes('page_count') + walBytes(file), free: bytes('freelist_count') };
+      return { total: bytes('page_count') + sizeOf(`${file}-wal`), free: bytes('freelist_count') };
     }),
+    /** Reads every page. @throws HighwaterError LOG_CORRUPT */
     assertWhole: named(() => {
       const found = String(pragma(db, 'integrity_check(1)'));
       if (found !== 'ok') throw new Damaged(found);
@@ -163,7 +150,7 @@ function readerConnection(db: Connection, file: string): ReaderConnection {
   };
 }
 
-/** @returns asks for the offset after a partition's last one */
+/** @returns asks for the offset after a partition's last one; 0 for an empty partition */
 export function endOffsetQuery(db: Connection): (topic: string, partition: number) => number {
   const last = prepare(db, 'SELECT max(offset) FROM records WHERE topic = ? AND partition = ?');
   return (topic, partition) => (cell<number>(last, topic, partition) ?? -1) + 1;
@@ -184,7 +171,6 @@ export function schemaQuery(db: Connection): () => SchemaRow[] {
     }));
 }
 
-/** @returns writes a version of a subject */
 export function schemaInsert(db: Connection): (row: SchemaRow) => void {
   const insert = prepare(db, 'INSERT INTO schemas VALUES (?, ?, ?, ?)');
   return ({ id, subject, version, schema }) =>

@@ -31,23 +31,20 @@ export function sameFileGuard(file: string): () => void {
  * A process can still write to its open file after it was deleted or moved, but nobody will find the records.
  * @param files which are there
  */
-export function inPlaceGuard(...files: readonly string[]): InPlaceGuard {
+export function inPlaceGuard(...files: readonly string[]) {
   const places: Places = files.map((file) => [file, identity(file)]);
-  const assert = (): void => {
-    const gone = places.find(([file, opened]) => identity(file) !== opened);
-    if (gone !== undefined) throw goneFrom(gone[0]);
+  return {
+    places,
+    /** Takes a few µs. @throws HighwaterError LOG_GONE if another file or none is at one of the places */
+    assert(): void {
+      const gone = places.find(([file, opened]) => identity(file) !== opened);
+      if (gone !== undefined) throw goneFrom(gone[0]);
+    },
   };
-  return { places, assert };
 }
 
 /** Files, and what tells each of them from another file at its place. */
 export type Places = readonly (readonly [file: string, identity: string | null])[];
-
-export interface InPlaceGuard {
-  readonly places: Places;
-  /** Takes a few µs. @throws HighwaterError LOG_GONE if another file or none is at one of the places */
-  assert(): void;
-}
 
 export function goneFrom(file: string): HighwaterError {
   const what = `${file} was deleted, moved or replaced by another file while this process had it open`;

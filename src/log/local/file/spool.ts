@@ -2,19 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { attempt, connect, prepare, textOf } from './sqlite';
 
-/** One value of each key, in a temporary file: any number of them takes a few MB of memory. */
-export interface Spool {
-  /** Keeps a value, unless the key has one of a higher rank. */
-  put(key: string, rank: number, value: Buffer): void;
-  /** Removes the value of a key if it has this rank. */
-  remove(key: string, rank: number): void;
-  /** In the order of their keys, as bytes. */
-  all(): Iterable<{ readonly key: string; readonly rank: number; readonly value: Buffer }>;
-  close(): void;
-}
+export type Spool = ReturnType<typeof openSpool>;
 
-/** @param folder of the file, which no other program sees @throws HighwaterError LOG_FULL, LOG_UNWRITABLE */
-export function openSpool(folder: string): Spool {
+/**
+ * One value of each key, in a temporary file: any number of them takes a few MB of memory.
+ * @param folder of the file, which no other program sees
+ * @throws HighwaterError LOG_FULL, LOG_UNWRITABLE
+ */
+export function openSpool(folder: string) {
   const own = attempt(folder, () => mkdtempSync(path.join(folder, '.highwater-')));
   const removeFile = (): void => rmSync(own, { recursive: true, force: true });
   const db = connect(path.join(own, 'spool.db'), 0);
@@ -31,15 +26,19 @@ export function openSpool(folder: string): Spool {
   const remove = prepare(db, 'DELETE FROM spool WHERE key = ? AND rank = ?');
   const all = prepare(db, 'SELECT key, rank, value FROM spool ORDER BY key');
   return {
-    put: (key, rank, value) => attempt(own, () => void put.run([Buffer.from(key), rank, value])),
-    remove: (key, rank) => void remove.run([Buffer.from(key), rank]),
+    /** Keeps a value, unless the key has one of a higher rank. */
+    put: (key: string, rank: number, value: Buffer): void =>
+      attempt(own, () => void put.run([Buffer.from(key), rank, value])),
+    /** Removes the value of a key if it has this rank. */
+    remove: (key: string, rank: number): void => void remove.run([Buffer.from(key), rank]),
+    /** In the order of their keys, as bytes. */
     *all() {
       for (const row of all.iterate()) {
         const [key, rank, value] = row as [Buffer, number, Buffer];
         yield { key: textOf(key), rank, value };
       }
     },
-    close() {
+    close(): void {
       db.close();
       removeFile();
     },

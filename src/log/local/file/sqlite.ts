@@ -26,7 +26,6 @@ export function connectReadOnly(file: string, busyTimeoutMs = BUSY_TIMEOUT_MS): 
   return open(file, readOnly(file), busyTimeoutMs);
 }
 
-/** Closes what `work` was done with. */
 export function closedAfter<Opened extends { close(): unknown }, T>(
   opened: Opened,
   work: (opened: Opened) => T,
@@ -38,7 +37,6 @@ export function closedAfter<Opened extends { close(): unknown }, T>(
   }
 }
 
-/** Closes the connection if `work` fails. */
 export function closedOnFailure<T>(db: Connection, work: (db: Connection) => T): T {
   try {
     return work(db);
@@ -84,9 +82,13 @@ function open(file: string, place: string, timeout: number): Connection {
   });
 }
 
+/** Bytes of a file; 0 if there is none. */
+export function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
 /** SQLite takes an empty file for a new one, and deletes the write-ahead log beside it. */
 function refuseEmptied(file: string): void {
-  const sizeOf = (name: string): number => statSync(name, { throwIfNoEntry: false })?.size ?? 0;
   const walBytes = sizeOf(`${file}-wal`);
   if (walBytes > 0 && sizeOf(file) === 0)
     throw new Damaged(`it is empty or missing, while ${file}-wal holds ${walBytes} bytes of it`);
@@ -126,7 +128,6 @@ export function cell<T>(statement: Statement, ...parameters: readonly unknown[])
   return row?.[0] ?? null;
 }
 
-/** The first column of the first row. */
 export function pragma(db: Connection, source: string): unknown {
   return cell(prepare(db, `PRAGMA ${source}`));
 }

@@ -1,9 +1,9 @@
 import { statSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { ipos } from '../../../../src/feeds/ipos';
+import { walWatch } from '../../../../src/log/local/file/checkpointer';
 import { networkNamed, networkOf } from '../../../../src/log/local/file/network-folder';
 import { connectReadOnly, prepare } from '../../../../src/log/local/file/sqlite';
-import { walWatch } from '../../../../src/log/local/file/wal-watch';
 import { openLocalLog } from '../../../../src/log/local/local-log';
 import { feedTopics } from '../../../../src/log/topics';
 import { batch, deadline, record } from '../../../support/log-records';
