@@ -75,7 +75,7 @@ export function writer(
     inTurn(finishCheckpoint).catch(() => undefined);
   });
   const files = inPlaceGuard(file, `${file}-wal`);
-  /** Of the file with which this process holds the folder; of none until it does. */
+  /** Guards the file with which this process holds the folder, once it does. */
   let lock = inPlaceGuard();
   let thread: CommitThread | null = null;
   let isPublisher = false;
