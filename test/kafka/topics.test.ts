@@ -14,6 +14,7 @@ import { kafkaTools } from '../support/kafka-tools';
 import { kafkaWorld, plainKafka } from '../support/kafka-world';
 import { uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
+import { until } from '../support/until';
 
 const signal = new AbortController().signal;
 const startMs = 90_000;
@@ -116,6 +117,8 @@ describe('the topics of a feed', () => {
     const [commands = ''] = /kafka-.*$/.exec(error.remedy.replaceAll('\n', ' '))!;
     expect(commands.match(/kafka-[a-z]+\.sh/g)).toHaveLength(4);
     await inShell(commands);
+    // A broker may show a topic that the controller has deleted for a while. It would not be made anew.
+    await until(async () => !(await (await admin()).listTopics()).includes(sourceOffset.name));
     const made = await prepareTopics(topics, deps());
     expect(made.size).toBe(5);
   });
