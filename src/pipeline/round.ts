@@ -92,7 +92,7 @@ class ReadableCheck {
   /** The last rows became dead letters: the mark does not pass the records before them. */
   private cap = Number.POSITIVE_INFINITY;
   private showsRows = false;
-  /** Ids of rows that a poll of everything is shown, or hashes, until they are half of the known records: walks show rows again. */
+  /** Ids (or hashes) of the rows that a poll of everything has seen: walks show rows again. No more than half of the known records. */
   private readonly shown = new Set<string>();
 
   /** @param begin where the mark was when the round began; above 0 if there has been a record */

@@ -2,8 +2,7 @@ import type { SchemaLookup, SchemaRegistry } from '../../avro/registry/registry'
 import { type Config, loadConfig } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
 import type { CommitLog, LogReader } from '../../log/commit-log';
-import type { LogSpace } from '../../log/local/file/reader-connection';
-import { logFile } from '../../log/local/file/reader-connection';
+import { type LogSpace, logFile } from '../../log/local/file/reader-connection';
 import { openLocalLog } from '../../log/local/local-log';
 import { openLocalReader } from '../../log/local/local-reader';
 import { createLogger, type Logger } from '../../logging/logger';

@@ -338,7 +338,8 @@ class OrderedScan {
   ): AsyncGenerator<ScanPage, WideSecond> {
     const { position, cursor, seam } = this;
     const { feed, reader } = position;
-    const wide = { ...this.start, from: cursor.anchor, second, reach: pagingReach(feed) };
+    const { otherBorders } = this.start;
+    const wide = { from: cursor.anchor, second, reach: pagingReach(feed), otherBorders };
     const window = new WindowReader(feed, reader, wide);
     const passing: PageFacts[] = [];
     let missing = seam === null || seam.due.size === 0 ? null : missingOf(page.facts, seam);

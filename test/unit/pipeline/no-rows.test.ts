@@ -163,7 +163,7 @@ it.each<readonly [number, Partial<VendorShape>]>([
   [4, { style: 'cursor' }],
   [4, { style: 'link' }],
   [2, { style: 'link', overlaps: true, sized: false, cap: 7 }],
-])('no record is deleted though each answer of %i is empty, of pages by %j', async (each, traits) => {
+])('no record is deleted though one answer in %i is empty: %j', async (each, traits) => {
   let isIll = false;
   const pages = await unwell(
     { order: 'newest', filter: false, ...traits },
