@@ -199,7 +199,7 @@ it('transitions that were once on the topic of the changes are copied with it, a
   expect(await contents('ipos')).toEqual(before);
   change({ name: 'On Kafka' });
   expect((await done(['run', '--once'])).code).toBe(0);
-  expect((await records('ipos')).at(-1)!.value!.after.name).toBe('On Kafka');
+  expect((await records('ipos')).map(({ value }) => value!.after?.name)).toContain('On Kafka');
 });
 
 it('a schema that the copy must not register: the error says what the copy does, and what to do', async () => {
@@ -217,7 +217,9 @@ it('topics with records, a publisher at work, a wrong folder and missing brokers
     const { code, out, err } = await copy();
     return [code, out, /error (\w+)/.exec(err)?.[1]];
   };
-  const published = () => records('ipos');
+  // Partitions are read side by side, so that their records come in another order each time.
+  const published = async () =>
+    (await records('ipos')).sort((a, b) => (a.value!.event_id < b.value!.event_id ? -1 : 1));
   where = onKafka;
   expect(await refused()).toEqual([1, '', 'LOG_MISSING']);
 
