@@ -1,7 +1,7 @@
 import type { HighwaterError } from '../../errors';
 import type { Paging, ScanPage } from '../../types';
-import { withPageSize } from './pages/paging';
 import { isCode, REFUSALS } from './pages/refusals';
+import { takesPageSize } from './pages/window';
 import type { ScanPosition } from './scan-position';
 
 /**
@@ -19,12 +19,7 @@ export async function* allPages(position: ScanPosition, otherBorders: boolean): 
   const usual = reader.learned();
   const length = longestPage ?? pageSize;
   const isShorter = otherBorders && reader.bordersMove === 'by-size' && length > 1;
-  if (isShorter) {
-    reader.setPaging(withPageSize(reader.paging(), length - 1));
-    // Some APIs know only a few page sizes.
-    if ((await reader.read(0, 0, 0).catch(refused)) === null)
-      reader.setPaging({ ...reader.paging(), pageSize, longestPage });
-  }
+  if (isShorter) await takesPageSize(reader, length - 1, 0);
   try {
     for await (const page of allRanges(position, otherBorders)) yield isShorter ? asUsual(page, usual) : page;
   } finally {

@@ -32,6 +32,8 @@ it.each(['page', 'offset', 'cursor', 'link'] as const)(
       if (![10, 25].includes(pageSize))
         throw new HighwaterError('SOURCE_REQUEST_REFUSED', 'GET answered with "limit is 10 or 25".');
     });
+    // A second of more rows than a page.
+    for (let i = 0; i < 15; i++) vendor.write(`w${100 + i}`, NOW_MS / 1000 - 5_000);
     await publisher.poll({ wide: true });
     const before = vendor.asked.length;
     await reconciled(publisher, feed);

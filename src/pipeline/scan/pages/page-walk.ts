@@ -1,8 +1,8 @@
 import type { Feed } from '../../../feeds/feed';
 import { type FetchedPage, haveSameKeys, keepsOrder, type PageFacts, seamRows } from './page-facts';
 import type { PageReader } from './page-reader';
-import { LEAST_EVIDENCE, withPageSize } from './paging';
-import { beyondReach, pagingIgnored, type WalkEnd, type Window } from './window';
+import { LEAST_EVIDENCE } from './paging';
+import { beyondReach, pagingIgnored, takesPageSize, type WalkEnd, type Window } from './window';
 
 export const MOST_WALKS = 20;
 
@@ -74,6 +74,7 @@ export class PageWalk {
   /** Walks in a row without a new row, each over pages with other borders. */
   private quietBorders = 0;
   private hasMovedBorders = false;
+  private hasFixedSize = false;
   /** This walk goes over pages with other borders than all walks before. */
   private hasOtherBorders = false;
   /** Time of the first answer, Unix seconds. Rows that are no older were not hidden before. */
@@ -105,7 +106,7 @@ export class PageWalk {
     let orderBefore: readonly string[] = [];
     let repeated = 0;
     // Pages that name the next one keep their borders, so the first one is read again, too.
-    const isBegunAnew = this.window.otherBorders && kind !== 'numbered' && this.moveBorders(first);
+    const isBegunAnew = this.window.otherBorders && kind !== 'numbered' && (await this.moveBorders(first));
     for (let walk = 0; walk <= MOST_WALKS; walk++) {
       this.begin();
       // Only the first page leads to the second one, and reading it again would begin another walk.
@@ -120,7 +121,7 @@ export class PageWalk {
       orderBefore = order;
       this.mostRows = Math.max(this.mostRows, this.rows);
       if (kind === 'numbered' && !hasDescent) {
-        if (this.window.otherBorders) this.moveBorders();
+        if (this.window.otherBorders) await this.moveBorders();
         continue;
       }
       this.quietWalks = this.isNews ? 0 : this.quietWalks + 1;
@@ -139,7 +140,7 @@ export class PageWalk {
       const isEnough = this.quietBorders >= this.neededWalks();
       if (isEnough && (kind !== 'numbered' || this.surplus() <= this.rowsAtSeams())) return 'all-read';
       if (repeated >= LEAST_EVIDENCE && (isEnough || this.otherLength() === 0)) return 'repeated';
-      if (!isEnough && this.moveBorders()) continue;
+      if (!isEnough && (await this.moveBorders())) continue;
       if (kind !== 'numbered' && !this.isNews) return 'repeated';
     }
     return 'not-settled';
@@ -196,15 +197,18 @@ export class PageWalk {
   /** A length of pages that moves their borders; 0: there is none. */
   private otherLength(first = this.shown.at(-1)): number {
     const length = first?.facts.length ?? 0;
-    return this.reader.bordersMove === 'never' ? 0 : Math.max(0, Math.min(length, this.secondBegin) - 1);
+    return this.reader.bordersMove === 'never' || this.hasFixedSize
+      ? 0
+      : Math.max(0, Math.min(length, this.secondBegin) - 1);
   }
 
   /** The next walk goes over pages that begin and end at other rows. @param first page as it was shown last @returns whether it does */
-  private moveBorders(first?: FetchedPage): boolean {
+  private async moveBorders(first?: FetchedPage): Promise<boolean> {
     const length = this.otherLength(first);
     if (length === 0) return false;
     if (this.reader.bordersMove === 'by-position') this.secondBegin = length;
-    else this.reader.setPaging(withPageSize(this.reader.paging(), length));
+    else this.hasFixedSize = !(await takesPageSize(this.reader, length, this.window.from));
+    if (this.hasFixedSize) return false;
     this.hasMovedBorders = true;
     this.hasOtherBorders = true;
     this.isEndShown = true;

@@ -1,5 +1,8 @@
 import { type ErrorCode, HighwaterError } from '../../../errors';
 import type { Feed } from '../../../feeds/feed';
+import type { PageReader } from './page-reader';
+import { withPageSize } from './paging';
+import { unlessRefused } from './refusals';
 
 /** Rows that only paging can tell apart. */
 export interface Window {
@@ -52,4 +55,16 @@ export function pagingIgnored(
     `Feed ${name}: ${pages} pages from ${from} on show the same ${records} records again and again ` +
       'and come to no end, so the server ignores paging; what does not fit into one page cannot be read.',
   );
+}
+
+/**
+ * Asks for pages of another size from now on, unless the API refuses the first of them: some know only a few sizes.
+ * @returns whether it does so
+ */
+export async function takesPageSize(reader: PageReader, pageSize: number, from: number): Promise<boolean> {
+  const before = reader.paging();
+  reader.setPaging(withPageSize(before, pageSize));
+  if ((await unlessRefused(reader.read(from, 0, 0))) !== null) return true;
+  reader.setPaging({ ...reader.paging(), pageSize: before.pageSize, longestPage: before.longestPage });
+  return false;
 }
