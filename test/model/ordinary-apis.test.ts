@@ -70,6 +70,7 @@ const shapes: fc.Arbitrary<VendorShape> = fc
     style: fc.constantFrom('page', 'offset', 'cursor', 'link'),
     filter: fc.constantFrom(true, true, false),
     sized: fc.constantFrom(true, true, false),
+    fixedSize: fc.constantFrom(false, false, true),
     cap: fc.constantFrom(1000, 1000, 7),
     overlaps: fc.constantFrom(false, false, true),
     since: fc.constantFrom('from', 'after', 'minute', 'hours', 'earlier', 'created', 'edited', 'in part'),
@@ -78,6 +79,7 @@ const shapes: fc.Arbitrary<VendorShape> = fc
     hides: fc.boolean(),
     beside: fc.constantFrom('nothing', 'versions', 'namesakes'),
     depth: fc.constantFrom(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 20),
+    rounds: fc.constantFrom(1, 1, 60, 86_400),
   })
   .map((shape) => {
     // Only what an answer announces can be missed. The total of a range may be that of the whole feed.
@@ -97,7 +99,9 @@ const shapes: fc.Arbitrary<VendorShape> = fc
     shape.filter && shape.dated && !['hours', 'edited', 'created'].includes(shape.since)
       ? shape
       : { ...shape, range: Number.POSITIVE_INFINITY },
-  );
+  )
+  // The feed of a range begins later than this day.
+  .map((shape) => (Number.isFinite(shape.range) ? { ...shape, rounds: Math.min(shape.rounds, 60) } : shape));
 
 const world: fc.Arbitrary<World> = fc.record({
   shape: shapes,
@@ -136,13 +140,22 @@ const world: fc.Arbitrary<World> = fc.record({
   ),
 });
 
+/** Whether pages of other sizes can be asked for. */
+function hasSizes({ sized, fixedSize }: VendorShape): boolean {
+  return sized && !fixedSize;
+}
+
 function isNumbered({ style }: VendorShape): boolean {
   return style === 'page' || style === 'offset';
 }
 
 /** Whether nothing tells which of two rows with one id is the record. */
-function hasTwins({ beside, dated }: VendorShape): boolean {
-  return beside === 'namesakes' || (beside === 'versions' && !dated);
+function hasTwins(shape: VendorShape): boolean {
+  return shape.beside === 'namesakes' || hasVersionsOfOneTime(shape);
+}
+
+function hasVersionsOfOneTime({ beside, dated, rounds }: VendorShape): boolean {
+  return beside === 'versions' && (!dated || rounds > 1);
 }
 
 /** A replica lags by so many writes. */
@@ -184,7 +197,9 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
       if (++requests > MOST_REQUESTS) throw new Error('it does not end');
       if (isDue(unrest.fails)) throw new HighwaterError('SOURCE_UNAVAILABLE', 'GET answered with 503.');
       // Records that are written at every request would have more versions than the API has records, and more namesakes than a poll looks at.
-      const isTooMuch = shape.beside === 'versions' || (shape.beside === 'namesakes' && unrest.moves === 1);
+      // Without a time, nothing tells that rows came since the poll began.
+      const isTooMuch =
+        shape.beside === 'versions' || ((shape.beside === 'namesakes' || !shape.dated) && unrest.moves === 1);
       if (isDue(unrest.moves) && !isTooMuch) move(requests * 7);
       if (isBlank || isDue(unrest.blank)) return blank.fetchPage(feed, request, signal);
       const asked = isDue(unrest.stale) ? answerOfThePast() : vendor;
@@ -238,12 +253,12 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
         // An answer without rows is like that of a feed without changes. If no page has named a next one, and its size cannot be asked for, the rows behind it are like rows that are gone.
         shape.isNextLost =
           !shape.beginsBlank &&
-          (shape.sized ||
+          (hasSizes(shape) ||
             (publisher.owned().deps.state.offset.rows_before_next > 0 && shape.cap === first.cap));
         return;
       case 'lower cap':
         // Nor is a shorter page like the one before, if its size cannot be asked for.
-        if (shape.sized || !shape.isNextLost) shape.cap = Math.min(shape.cap, 7);
+        if (hasSizes(shape) || !shape.isNextLost) shape.cap = Math.min(shape.cap, 7);
         return;
       case 'show nothing':
       case 'show rows':
@@ -286,7 +301,7 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
     // A range without rows does not tell that pages begin at 0 by now.
     const isRenumbered = Number.isFinite(shape.range) && shape.first !== first.first;
     // Long pages of rows that are left out look like the same page again.
-    const isAlike = shape.hides && !shape.sized;
+    const isAlike = shape.hides && !hasSizes(shape);
     const mayFail = [
       ...namedErrors(shape),
       ...(isRenumbered ? ['SOURCE_NOT_FOUND'] : []),
@@ -325,7 +340,7 @@ async function isRead(
     const published = images.decode(image).values.notes;
     // Nothing tells which one of them is the record. Without a time, that holds for versions as well.
     const isAmbiguous =
-      shape.beside === 'namesakes' ? published === 'a namesake' : shape.beside === 'versions' && !shape.dated;
+      shape.beside === 'namesakes' ? published === 'a namesake' : hasVersionsOfOneTime(shape);
     return published !== notes && !isAmbiguous;
   });
   if (unknown.length === 0) return true;
@@ -336,7 +351,7 @@ async function isRead(
     return false;
   }
   // Only if no other borders can be asked for, or rows look alike, a row may be hidden for good.
-  const canBeRead = shape.sized && pageSize > 2 && !shape.hides && !hasTwins(shape);
+  const canBeRead = hasSizes(shape) && pageSize > 2 && !shape.hides && !hasTwins(shape);
   expect([shape.ties, canBeRead]).toStrictEqual(['by page', false]);
   expect(warnings.join()).toContain('may stand in the place of others');
   return false;

@@ -20,6 +20,8 @@ export interface VendorShape {
   readonly filter: boolean;
   /** The page size can be asked for. */
   readonly sized: boolean;
+  /** Page sizes other than the feed's are refused. */
+  readonly fixedSize: boolean;
   /** Most rows on a page, for any requested size. */
   readonly cap: number;
   readonly order: 'updated' | 'newest' | 'id';
@@ -61,6 +63,8 @@ export interface VendorShape {
   readonly refusesAhead: boolean;
   /** An answer holds only rows of so many seconds from the second that is asked for; Infinity: all. The feed declares it. */
   readonly range: number;
+  /** Times are rounded down to so many seconds, so that a row may change and keep its time. */
+  readonly rounds: number;
 }
 
 /** Each maps the second that is asked for to the least second of the rows that the filter shows. */
@@ -83,6 +87,7 @@ export const plainShape: VendorShape = {
   dated: true,
   filter: true,
   sized: true,
+  fixedSize: false,
   cap: 1000,
   order: 'updated',
   blanks: 0,
@@ -104,6 +109,7 @@ export const plainShape: VendorShape = {
   depth: Number.POSITIVE_INFINITY,
   refusesAhead: false,
   range: Number.POSITIVE_INFINITY,
+  rounds: 1,
 };
 
 /** Any shape, whose members a model narrows where it has to. */
@@ -111,6 +117,7 @@ export const anyShape = {
   style: fc.constantFrom('page', 'offset', 'cursor', 'link', 'none'),
   filter: fc.boolean(),
   sized: fc.boolean(),
+  fixedSize: fc.constant(false),
   cap: fc.constant(1000),
   order: fc.constantFrom('updated', 'updated', 'newest', 'id'),
   blanks: fc.constantFrom(0, 0, 3),
@@ -139,6 +146,7 @@ export const anyShape = {
   depth: fc.constant(Number.POSITIVE_INFINITY),
   refusesAhead: fc.boolean(),
   range: fc.constant(Number.POSITIVE_INFINITY),
+  rounds: fc.constant(1),
 } satisfies { readonly [Member in keyof VendorShape]: fc.Arbitrary<VendorShape[Member]> };
 
 /** A vendor in memory that pages in any of the styles. Its rows may be changed at any time. */
@@ -265,13 +273,17 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
 
   const vendor: StyledVendor = {
     rows: new Map(),
-    write: (id, updated) => void vendor.rows.set(id, { ...ipo({ id, notes: `${updated}` }), id, updated }),
+    write(id, second) {
+      const updated = Math.floor(second / shape.rounds) * shape.rounds;
+      vendor.rows.set(id, { ...ipo({ id, notes: `${second}` }), id, updated });
+    },
     asked,
     created,
     beforeAnswer() {},
     named: (next) => next,
-    async fetchPage(_feed, request): Promise<SourcePage> {
+    async fetchPage(feed, request): Promise<SourcePage> {
       asked.push(request);
+      if (shape.fixedSize && request.pageSize !== feed.pageSize) refuse();
       vendor.beforeAnswer(asked.length);
       const page = shape.isNextLost ? { ...answer(request), next: null } : answer(request);
       return { ...page, serverDateMs: nowMs(), receivedAtMs: nowMs() };

@@ -141,6 +141,9 @@ describe('what three pages tell of the paging', () => {
       expect(withUnit(known('record'), ...shown('page', 0, size))).toMatchObject(unknown);
       expect(withUnit(known('record'), ...shown('page', 1, size))).toMatchObject(unknown);
       expect(withUnit(known('page'), ...shown('record', 0, size))).toMatchObject(unknown);
+      // They counted from 1 before: the second page, or its first row, would never be read.
+      for (const unit of ['page', 'record'] as const)
+        expect(withUnit(known(unit, 1), ...shown(unit, 0, size))).toMatchObject(unknown);
       for (const unit of ['page', 'record'] as const)
         for (const first of [0, 1] as const)
           expect(withUnit(known(unit, first), ...shown(unit, first, size))).toEqual(known(unit, first));

@@ -65,8 +65,8 @@ export class ContinuedPages {
   }
 
   /**
-   * A page with rows that names itself as the next page is the last one, if it does so twice: one answer may be wrong. It is not if its
-   * rows are those of the page before, since an API that ignores the place would answer like this.
+   * A page with rows that names itself as the next page is the last one, if no other answer names another: one answer may be wrong, or lack
+   * rows. It is not the last one if its rows are those of the page before, since an API that ignores the place would answer like this.
    */
   private async fetchAt(place: string | undefined): Promise<FetchedPage | null> {
     const first = await this.fetch(this.from, place);
@@ -85,8 +85,9 @@ export class ContinuedPages {
     if (this.ends.has(place) || (this.latest !== null && repeats(page!.facts, this.latest.facts)))
       return page;
     const again = await this.fetch(this.from, place);
-    if (namesItself(again)) this.ends.add(place);
-    return again;
+    if (again === null || (again.next !== null && again.next !== place)) return again;
+    this.ends.add(place);
+    return again.facts.length < page!.facts.length ? page : again;
   }
 
   /** An empty page is the end behind a long one only if it comes twice: one answer may be wrong. Polls of few rows need no second one. */

@@ -154,6 +154,7 @@ export function inferPaging(zero: PageFacts, one: PageFacts, two: PageFacts): Un
 
 /**
  * Whether two pages rule out a unit. If the parameter counts records, the next value loses the first row; if it counts pages, all rows.
+ * If it counts from 1, both are the same page.
  * @param one the page of the value behind that of page `zero`
  */
 function contradicts({ unit, firstPage }: Unit, zero: PageFacts, one: PageFacts): boolean {
@@ -161,8 +162,10 @@ function contradicts({ unit, firstPage }: Unit, zero: PageFacts, one: PageFacts)
   const again = new Set(one.keys);
   const shared = zero.keys.filter((key) => again.has(key)).length;
   const isSame = haveSameKeys(zero, one);
-  if (unit === 'record') return shared === 0 || (firstPage === 0 && isSame);
-  return !isSame && zero.length > 2 && shared >= zero.length - 1 && zero.keys[1] === one.keys[0];
+  const isStep = !isSame && zero.keys[1] === one.keys[0];
+  if (unit === 'record') return shared === 0 || (firstPage === 0 ? isSame : isStep);
+  if (firstPage === 1 && shared === 0) return true;
+  return isStep && zero.length > 2 && shared >= zero.length - 1;
 }
 
 /**
