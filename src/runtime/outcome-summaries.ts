@@ -48,7 +48,8 @@ const reasons: Record<NonNullable<ReconcileResult['why']>, string> = {
   'too-many':
     'that is a larger part of the feed than is deleted unasked; when they are gone, say --allow-deletes with their number',
   'rows-without-id': 'rows without an id came, and any of them may be one of these records',
-  'not-proved': 'the answers around them do not prove that they are gone',
+  'not-proved':
+    'the answers around them do not prove that they are gone; no number helps, but a later record that the API shows does',
   'too-large': 'their deletes are larger than the log takes, and are kept as dead letters',
   'scan-not-complete': 'a scan did not reach its end',
   'old-answers': 'the second scan got answers that a cache had kept since the first one',

@@ -58,7 +58,7 @@ interface Unrest {
   readonly stale: number;
   /** The answer shows no row. */
   readonly blank: number;
-  /** The answer lacks one of its rows, and does not say so. */
+  /** The answer lacks one of its rows, and does not say so. The next one that has this row shows it. */
   readonly lacks: number;
   /** The request fails. */
   readonly fails: number;
@@ -183,6 +183,8 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
   const replica = styledVendor(shape, () => clock.ms);
   const blank = styledVendor(shape, () => clock.ms);
   let isBlank = false;
+  /** Ids that the latest answer with that row lacked. */
+  const unshown = new Set<string>();
   const past: Map<string, VendorRow>[] = [];
   const remember = (): void => void past.push(new Map(vendor.rows));
   function answerOfThePast(): typeof vendor {
@@ -204,8 +206,12 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
       if (isBlank || isDue(unrest.blank)) return blank.fetchPage(feed, request, signal);
       const asked = isDue(unrest.stale) ? answerOfThePast() : vendor;
       const page = await asked.fetchPage(feed, request, signal);
-      const lacking = isDue(unrest.lacks) ? (requests * 7) % Math.max(1, page.rows.length) : -1;
-      return { ...page, rows: page.rows.filter((_, i) => i !== lacking) };
+      const idOf = (row: unknown) => (row as VendorRow).id;
+      const ids = isDue(unrest.lacks) ? page.rows.map(idOf).filter((id) => !unshown.has(id)) : [];
+      const lacking = ids[(requests * 7) % Math.max(1, ids.length)];
+      for (const row of page.rows) unshown.delete(idOf(row));
+      if (lacking !== undefined) unshown.add(lacking);
+      return { ...page, rows: page.rows.filter((row) => idOf(row) !== lacking) };
     },
   };
   const beginAt = Number.isFinite(shape.range) ? second() - 10_000 - delay * 3_600 : undefined;
