@@ -36,7 +36,12 @@ type Step =
         | 'show nothing'
         | 'show rows';
     }
-  | { readonly kind: 'create' | 'update' | 'remove'; readonly at: number; readonly count: number };
+  | {
+      /** `edit`: without a new time. `import`: a new row with a time of the past or ahead. */
+      readonly kind: 'create' | 'update' | 'remove' | 'revive' | 'edit' | 'import';
+      readonly at: number;
+      readonly count: number;
+    };
 
 interface World {
   readonly shape: VendorShape;
@@ -80,6 +85,7 @@ const shapes: fc.Arbitrary<VendorShape> = fc
     beside: fc.constantFrom('nothing', 'versions', 'namesakes'),
     depth: fc.constantFrom(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 20),
     rounds: fc.constantFrom(1, 1, 60, 86_400),
+    late: fc.constantFrom(0, 0, 3, 20),
   })
   .map((shape) => {
     // Only what an answer announces can be missed. The total of a range may be that of the whole feed.
@@ -131,12 +137,22 @@ const world: fc.Arbitrary<World> = fc.record({
         { kind: 'show rows' },
       ),
       fc.record({
-        kind: fc.constantFrom('create', 'update', 'remove'),
+        kind: fc.constantFrom(
+          'create',
+          'create',
+          'update',
+          'update',
+          'remove',
+          'remove',
+          'revive',
+          'edit',
+          'import',
+        ),
         at: fc.nat(1000),
         count: fc.integer({ min: 1, max: 5 }),
       }),
     ),
-    { maxLength: 12 },
+    { maxLength: 16 },
   ),
 });
 
@@ -160,6 +176,8 @@ function hasVersionsOfOneTime({ beside, dated, rounds }: VendorShape): boolean {
 
 /** A replica lags by so many writes. */
 const LAG = 3;
+/** Seconds by which a time lies ahead. */
+const AHEAD = 300;
 /** More than all operations of a world take. */
 const MOST_REQUESTS = 100_000;
 /** Rows side by side that no page shows. */
@@ -223,13 +241,18 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
     await reconciled(publisher, feed);
   };
   let created = 0;
+  const removed: string[] = [];
+  function remove(id: string): void {
+    vendor.rows.delete(id);
+    removed.push(id);
+  }
   /** One write: most often an update. */
   function move(at: number): void {
     const ids = [...vendor.rows.keys()];
     const id = ids[at % Math.max(1, ids.length)];
     remember();
     if (id === undefined || at % 5 === 0) write(`n${created++}`, second());
-    else if (at % 5 === 1) vendor.rows.delete(id);
+    else if (at % 5 === 1) remove(id);
     else write(id, second());
   }
   async function pollOnce(wide: boolean): Promise<void> {
@@ -278,8 +301,15 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
           remember();
           const id = ids[(now.at + i) % Math.max(1, ids.length)];
           if (now.kind === 'create') write(`n${created++}`, second());
+          else if (now.kind === 'import')
+            write(`i${created++}`, second() + (now.at % 6 === 0 ? AHEAD : -3_000));
+          else if (now.kind === 'revive') {
+            const gone = removed.pop();
+            if (gone !== undefined && !vendor.rows.has(gone) && shape.late === 0) write(gone, second());
+          } else if (id !== undefined && now.kind === 'edit' && shape.beside === 'nothing')
+            vendor.rows.set(id, { ...vendor.rows.get(id)!, notes: `edit ${requests}` });
           else if (id !== undefined && now.kind === 'update') write(id, second());
-          else if (id !== undefined && i === 0) vendor.rows.delete(id);
+          else if (id !== undefined && now.kind === 'remove' && i === 0) remove(id);
         }
     }
   };
@@ -294,6 +324,7 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
         failed = null;
         isRestless = false;
         isBlank = false;
+        if (shape.late > 0) clock.ms += (AHEAD + shape.late) * 1_000;
       }
       await ended(now.kind, () =>
         step(now).catch((error) => {
@@ -320,9 +351,12 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
     // Two rows of one time may be published once when they first come on two pages.
     for (let more = hasTwins(shape) ? 2 : 0; ; more--) {
       const { seq } = publisher.owned().deps.state.offset;
+      const before = known();
       for (const kind of ['poll', 'wide poll', 'reconcile'] as const)
         await step({ kind }).catch((error) => expect(mayFail).toContain(error.code));
-      const published = publisher.owned().deps.state.offset.seq - seq;
+      // A record that is gone may still be deleted.
+      const deleted = [...before].filter((id) => !known().has(id) && !vendor.rows.has(id)).length;
+      const published = publisher.owned().deps.state.offset.seq - seq - deleted;
       if (published === 0) return;
       expect(more).toBeGreaterThan(0);
     }

@@ -65,6 +65,8 @@ export interface VendorShape {
   readonly range: number;
   /** Times are rounded down to so many seconds, so that a row may change and keep its time. */
   readonly rounds: number;
+  /** A version of a row is shown so many seconds after its time; until then the one before it, if there is one. */
+  readonly late: number;
 }
 
 /** Each maps the second that is asked for to the least second of the rows that the filter shows. */
@@ -110,6 +112,7 @@ export const plainShape: VendorShape = {
   refusesAhead: false,
   range: Number.POSITIVE_INFINITY,
   rounds: 1,
+  late: 0,
 };
 
 /** Any shape, whose members a model narrows where it has to. */
@@ -147,6 +150,7 @@ export const anyShape = {
   refusesAhead: fc.boolean(),
   range: fc.constant(Number.POSITIVE_INFINITY),
   rounds: fc.constant(1),
+  late: fc.constant(0),
 } satisfies { readonly [Member in keyof VendorShape]: fc.Arbitrary<VendorShape[Member]> };
 
 /** A vendor in memory that pages in any of the styles. Its rows may be changed at any time. */
@@ -183,6 +187,10 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
     for (const row of vendor.rows.values()) {
       const { id } = row;
       const before = latest.get(id);
+      if (before !== row && (row.updated + shape.late) * 1000 > nowMs() && shape.late > 0) {
+        if (before !== undefined) yield before;
+        continue;
+      }
       if (before !== undefined && before !== row) earlier.set(id, [...(earlier.get(id) ?? []), before]);
       latest.set(id, row);
       if (shape.beside === 'versions') yield* earlier.get(id) ?? [];
