@@ -67,6 +67,8 @@ interface Unrest {
   readonly lacks: number;
   /** The request fails. */
   readonly fails: number;
+  /** One row of the answer cannot be read: it lacks its id or its time, or is null. */
+  readonly odd: number;
 }
 
 const shapes: fc.Arbitrary<VendorShape> = fc
@@ -121,6 +123,7 @@ const world: fc.Arbitrary<World> = fc.record({
     blank: fc.constantFrom(0, 0, 0, 5, 11),
     lacks: fc.constantFrom(0, 0, 0, 2, 5, 11),
     fails: fc.constantFrom(0, 0, 0, 5, 11),
+    odd: fc.constantFrom(0, 0, 0, 1, 2, 5),
   }),
   steps: fc.array(
     fc.oneof(
@@ -229,7 +232,13 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
       const lacking = ids[(requests * 7) % Math.max(1, ids.length)];
       for (const row of page.rows) unshown.delete(idOf(row));
       if (lacking !== undefined) unshown.add(lacking);
-      return { ...page, rows: page.rows.filter((row) => idOf(row) !== lacking) };
+      const kept = page.rows.filter((row) => idOf(row) !== lacking);
+      const at = isDue(unrest.odd) && kept.length > 0 ? (requests * 5) % kept.length : -1;
+      const oddRow = (row: unknown) =>
+        [null, { ...(row as VendorRow), id: undefined }, { ...(row as VendorRow), updated: undefined }][
+          requests % 3
+        ];
+      return { ...page, rows: kept.map((row, i) => (i === at ? oddRow(row) : row)) };
     },
   };
   const beginAt = Number.isFinite(shape.range) ? second() - 10_000 - delay * 3_600 : undefined;
@@ -417,7 +426,7 @@ const lagBehindWrites: World = {
   pageSize: 10,
   delay: 0.1,
   steps: [{ kind: 'lose next' }, { kind: 'poll' }, { kind: 'create', at: 674, count: 1 }],
-  unrest: { moves: 7, stale: 0, blank: 0, lacks: 0, fails: 0 },
+  unrest: { moves: 7, stale: 0, blank: 0, lacks: 0, fails: 0, odd: 0 },
 };
 
 it(

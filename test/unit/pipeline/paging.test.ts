@@ -141,6 +141,10 @@ describe('what three pages tell of the paging', () => {
       expect(withUnit(known('record'), ...shown('page', 0, size))).toMatchObject(unknown);
       expect(withUnit(known('record'), ...shown('page', 1, size))).toMatchObject(unknown);
       expect(withUnit(known('page'), ...shown('record', 0, size))).toMatchObject(unknown);
+      // Ties that change places may bring the last row of a page once more.
+      const [zero, one, two] = shown('page', 0, size);
+      const turned = { ...one, keys: [zero.keys.at(-1)!, ...one.keys.slice(1)] };
+      expect(withUnit(known('record'), zero, turned, two)).toMatchObject(unknown);
       // They counted from 1 before: the second page, or its first row, would never be read.
       for (const unit of ['page', 'record'] as const)
         expect(withUnit(known(unit, 1), ...shown(unit, 0, size))).toMatchObject(unknown);
@@ -157,6 +161,13 @@ describe('what three pages tell of the paging', () => {
     const moved = all.slice(1).map((row) => (row.id === 'r7' ? { ...row, updated: 9999 } : row));
     expect(inferPaging(zero, pageFacts(all.slice(1)), two)).toEqual({ unit: 'record', firstPage: 0 });
     expect(inferPaging(zero, pageFacts(moved), two)).toBeNull();
+  });
+
+  it('nothing, when rows without a time are missing from the middle of pages that are alike', () => {
+    const all = rows(30).map(({ id }) => ({ id }));
+    const without = (...ids: string[]) => pageFacts(all.filter(({ id }) => !ids.includes(id)));
+    expect(inferPaging(pageFacts(all), without('r0'), without('r0', 'r1'))).toMatchObject({ unit: 'record' });
+    expect(inferPaging(pageFacts(all), without('r7'), without('r7', 'r9'))).toBeNull();
   });
 
   it('never what would skip records, whatever moves meanwhile (property)', () => {
