@@ -150,6 +150,13 @@ it('a first snapshot does not end at an answer that says that more rows follow, 
   expect([offset().snapshot, offset().record_count]).toEqual(['complete', 104]);
 });
 
+it('rows that come twice do not make up for records behind a page that names no next one', async () => {
+  await start({ sized: false, beside: 'namesakes' }, 95);
+  await publisher.poll();
+  shape.isNextLost = true;
+  expect(await reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+});
+
 it('is read, too, if it knows only a few page sizes', async () => {
   await start({}, 50);
   vendor.beforeAnswer = () => {

@@ -38,8 +38,9 @@ export function isEndDoubtful({
 }: FirstPage): boolean {
   const { length } = facts;
   const isFull = paging.rowsBeforeNext > 0 ? isLikeNamed(paging, length) : isNew || length >= fullLength;
-  const isAll = isWhole && length >= shownRecords && !isNew;
-  const lacksSome = isWhole && length < shownRecords;
+  const shown = new Set(facts.keys).size;
+  const isAll = isWhole && shown >= shownRecords && !isNew;
+  const lacksSome = isWhole && shown < shownRecords;
   const goesOn = paging.ordered && !isWhole && facts.least !== facts.last;
   return (isFull && !isAll && !goesOn) || (lacksSome && canShrink);
 }
