@@ -5,6 +5,7 @@ import { expectedTime } from '../feeds/time-format';
 import { wholeOf } from '../json/unreadable-row';
 import type { Logger } from '../logging/logger';
 import { remind } from '../logging/remind';
+import type { FeedState } from '../state/feed-state';
 import type { SourceOffset } from '../state/source-offset';
 import { type Origin, type Rejected, type ScanPage, type ScanProgress, WHOLE_FEED } from '../types';
 import { advance, learnedPaging, shownRecords } from './position';
@@ -41,7 +42,7 @@ export interface Round {
 /** The owned feed as a round needs it. Its position moves while the round is read. */
 export interface RoundDeps extends ScanDeps {
   readonly feed: Feed;
-  readonly state: { readonly offset: SourceOffset };
+  readonly state: Pick<FeedState, 'offset' | 'latestSeconds'>;
 }
 
 /** From the high-water mark, less an overlap, to the end of the records that the server showed when the poll began. */
@@ -54,6 +55,7 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
     wide,
     paging: learnedPaging(offset, feed),
     shownRecords: shownRecords(offset),
+    latestSeconds: deps.state.latestSeconds,
   };
   const check = new ReadableCheck(feed, offset.high_water_mark, start.snapshot, deps.logger);
   return {

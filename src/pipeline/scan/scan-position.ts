@@ -14,6 +14,11 @@ import type { WalkEnd } from './pages/window';
 /** After so many poll intervals without a complete scan, a feed counts as behind. */
 const LATE_INTERVALS = 3;
 
+/** An API that answers only ranges is asked for so many records, if it seems to show nothing. */
+const ASKED_FOR = 3;
+/** The mark waits for so many ranges. */
+const MOST_RANGES = 24;
+
 /** The begin of a scan, and the facts known before it. Times are Unix seconds. */
 export interface ScanStart {
   readonly highWaterMark: number;
@@ -30,6 +35,8 @@ export interface ScanStart {
   readonly otherBorders?: boolean;
   /** How many records an answer with everything shows, as far as is known. Default: 0. */
   readonly shownRecords?: number;
+  /** Times of the records that came last. */
+  readonly latestSeconds?: (count: number) => readonly number[];
   /** All pages are read as well, as far as paging reaches, so that no row is left to the filter. */
   readonly withoutFilter?: boolean;
 }
@@ -47,23 +54,26 @@ export class ScanPosition {
   private repeats = false;
   private agedMs = 0;
   private isFeedEmpty = false;
+  private hasShownRows = false;
   /** Why a second could not be read. The scan goes on behind it, fails with this at its end, and does not move the mark past it. */
   blockedBy: HighwaterError | null = null;
 
   private readonly duringSnapshot: boolean;
   private readonly shownRecords: number;
+  private readonly latestSeconds: ScanStart['latestSeconds'];
   private mark: number;
 
   constructor(
     readonly feed: Feed,
     readonly reader: PageReader,
     private readonly logger: Logger,
-    start: Pick<ScanStart, 'snapshot' | 'highWaterMark' | 'shownRecords'>,
+    start: Pick<ScanStart, 'snapshot' | 'highWaterMark' | 'shownRecords' | 'latestSeconds'>,
     public shownBelow: number,
   ) {
     this.duringSnapshot = start.snapshot;
     this.mark = start.highWaterMark;
     this.shownRecords = start.shownRecords ?? 0;
+    this.latestSeconds = start.latestSeconds;
   }
 
   get highWaterMark(): number {
@@ -80,6 +90,7 @@ export class ScanPosition {
     const { hidden } = reader;
     if (hidden !== null) this.warnOfHidden(hidden);
     this.agedMs = Math.max(this.agedMs, page.agedMs);
+    this.hasShownRows ||= page.rows.length > 0;
     this.warnOfAge();
     const progress = {
       highWaterMark,
@@ -90,7 +101,7 @@ export class ScanPosition {
       repeats: repeats || hidden !== null,
       agedMs: this.agedMs,
       paging: reader.learned(),
-      ...(this.isFeedEmpty && { isFeedEmpty: true }),
+      ...(this.isFeedEmpty && !this.hasShownRows && { isFeedEmpty: true }),
     };
     const { rows, observedAtMs, isVague, reread } = page;
     return { rows, observedAtMs, progress, reread, ...(isVague && { isVague }) };
@@ -110,14 +121,29 @@ export class ScanPosition {
     return Math.max(0, page.knownSecond - this.feed.wideOverlapSeconds);
   }
 
-  /** A filter that shows nothing may be right, so the whole feed is asked for. @returns whether nothing is left of the feed's records */
+  /**
+   * A filter that shows nothing may be right, so the whole feed is asked for; if the API answers only ranges, the ranges of a few records.
+   * @returns whether nothing is left of the feed's records
+   */
   async showsNothing(): Promise<boolean> {
-    const { feed, reader, shownRecords } = this;
-    if (shownRecords === 0 || feed.windowSeconds !== undefined) return false;
-    const { facts } = await believed(reader, 0, true);
-    this.isFeedEmpty = facts.length === 0;
+    const { feed, reader, shownRecords, latestSeconds } = this;
+    if (shownRecords === 0 || this.isFeedEmpty) return this.isFeedEmpty;
+    for (const second of feed.windowSeconds === undefined ? [0] : (latestSeconds?.(ASKED_FOR) ?? [])) {
+      const { facts } = await believed(reader, second, true);
+      this.isFeedEmpty = facts.length === 0;
+      if (!this.isFeedEmpty) return false;
+    }
     if (this.isFeedEmpty) reader.setPaging({ ...reader.paging(), lagTestedAt: 0 }); // the next poll asks again
     return this.isFeedEmpty;
+  }
+
+  /**
+   * The mark behind a range that the API has answered. While an API shows nothing at all, rows of the range may come later, so the mark
+   * waits in front of them, but not for ever: each poll reads these ranges again.
+   */
+  async markBehind(end: number, { knownSecond }: FetchedPage): Promise<number> {
+    if (this.hasShownRows || !(await this.showsNothing())) return end;
+    return Math.min(end, Math.max(this.mark, knownSecond - MOST_RANGES * this.feed.windowSeconds!));
   }
 
   /** The feed's filter does not do what a scan relies on. */

@@ -63,7 +63,7 @@ async function* scanWindow(
     const next = reader.nextWindow(from);
     // A filter that is asked for earlier may be asked for seconds ahead of the present.
     const isAhead = next > windowEnd;
-    const mark = Math.max(greatest, windowEnd);
+    const mark = Math.max(greatest, await position.markBehind(windowEnd, window.page));
     return { from: next, highWaterMark: mark, otherBorders, mayRewind: mayRewind && !isAhead };
   }
   const isTested = reader.paging().lagTestedAt === highWaterMark;

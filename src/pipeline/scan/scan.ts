@@ -204,7 +204,8 @@ class OrderedScan {
     if (!this.hasNextWindow(page)) return false;
     const { reader } = this.position;
     const end = reader.windowEnd(this.cursor.anchor);
-    this.moveMark(end, end);
+    const mark = await this.position.markBehind(end, page);
+    this.moveMark(mark, mark);
     yield { ...this.position.page(page), rows: [] };
     const anchor = reader.nextWindow(this.cursor.anchor);
     this.moveTo({ ...this.cursor, anchor, expectsRows: false }, null);

@@ -111,7 +111,7 @@ async function unwell(
       (isBlank(++requests) ? blank : vendor).fetchPage(feed, request, signal),
   };
   const feed = styledFeed(shape, { pageSize: 10, pollIntervalMs: 10, ...overrides });
-  return { feed, vendor, clock, publisher: await testPublisher(feed, source) };
+  return { feed, vendor, clock, requests: () => requests, publisher: await testPublisher(feed, source) };
 }
 
 describe.each<Partial<VendorShape>>([
@@ -218,6 +218,42 @@ it('a feed with ranges is well though its first range, and the present, have no 
   }
   expect(other.logger.warnings).toStrictEqual([]);
 });
+
+it.each(['updated', 'newest'] as const)(
+  'a feed with ranges, %s first, is behind while the API shows nothing, and what is written meanwhile comes as soon as it is well',
+  async (order) => {
+    let isIll = false;
+    const beginAt = answer.ms / 1000 - 20_000;
+    const shape = { style: 'offset', range: 3_600, order } as const;
+    const other = await unwell(shape, () => isIll, { beginAt });
+    const { publisher: ranges, vendor, clock } = other;
+    await ranges.poll();
+    const { deps } = ranges.owned();
+    const { last_complete_scan_ms } = deps.state.offset;
+    isIll = true;
+    for (let hour = 0; hour < 20; hour++) {
+      clock.ms += 3_600_000;
+      vendor.write(`at ${hour}`, clock.ms / 1000);
+      await ranges.poll({ wide: hour % 3 === 0 });
+    }
+    expect(deps.state.offset.last_complete_scan_ms).toBe(last_complete_scan_ms);
+    expect(ranges.logger.warnings).toStrictEqual([expect.stringContaining('shows 0 of 60 records')]);
+    isIll = false;
+    await ranges.poll();
+    expect(deps.state.offset).toMatchObject({ record_count: 80, last_complete_scan_ms: clock.ms });
+    // A list that is empty for good costs no more than a day of ranges.
+    isIll = true;
+    const asked = async () => {
+      const before = other.requests();
+      await ranges.poll();
+      return other.requests() - before;
+    };
+    for (let day = 0; day < 40; day++) {
+      clock.ms += 86_400_000;
+      expect(await asked()).toBeLessThan(200);
+    }
+  },
+);
 
 it('rows without a time count once, however often a poll of everything reads them', async () => {
   const { publisher: other, vendor } = await unwell({ style: 'page', filter: false }, () => false);
