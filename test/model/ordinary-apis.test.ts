@@ -342,8 +342,9 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
       const after = known();
       expect([...before].filter((id) => !after.has(id) && vendor.rows.has(id))).toStrictEqual([]);
     }
-    // A range without rows does not tell that pages begin at 0 by now.
-    const isRenumbered = Number.isFinite(shape.range) && shape.first !== first.first;
+    // A feed or a range without rows does not tell that pages begin at 0 by now.
+    const isRenumbered =
+      (Number.isFinite(shape.range) || vendor.rows.size === 0) && shape.first !== first.first;
     // Long pages of rows that are left out look like the same page again.
     const isAlike = shape.hides && !hasSizes(shape);
     // If a first page has only rows that are left out, its number looks like none.

@@ -91,6 +91,27 @@ it('a total that counts no further than 20 rows ends no walk behind them, though
   expect(asked.length).toBeLessThan(100);
 });
 
+describe('an API whose pages have become shorter', () => {
+  const start = { snapshot: false, wide: true, paging: { ...unknownPaging(50), longestPage: 50 } } as const;
+
+  it('announces rows by a total, though fewer are missing than pages had before', async () => {
+    const shape = { style: 'offset', filter: false, cap: 7, says: 'total', depth: 20 } as const;
+    const { ids, last } = await read(shape, vendorOf(shape, from(50_000, 60)), start, { pageSize: 50 });
+    expect([ids.size, last?.settled]).toEqual([21, false]);
+  });
+
+  it('may answer once without rows behind any of them', async () => {
+    const shape = { filter: false, cap: 7 } as const;
+    const vendor = vendorOf(shape, from(50_000, 60));
+    const { fetchPage } = vendor;
+    vendor.fetchPage = async (feed, request, signal) => {
+      const page = await fetchPage(feed, request, signal);
+      return vendor.asked.length === 3 ? { ...page, rows: [], next: null } : page;
+    };
+    expect((await read(shape, vendor, start, { pageSize: 50 })).ids.size).toBe(60);
+  });
+});
+
 describe.each(styles)('a feed that is paged by %s', (style) => {
   it('is read to its end by a snapshot, and by polls from then on', async () => {
     const vendor = vendorOf({ style }, from(50_000, 100));

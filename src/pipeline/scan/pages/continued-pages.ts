@@ -19,11 +19,11 @@ export class ContinuedPages {
   private ends = new Set<string>();
   private latest: FetchedPage | null = null;
 
-  /** @param fetch null: the body was too large @param isLong whether a page of so many rows may be followed by others */
+  /** @param fetch null: the body was too large @param isLong whether others may follow a page of so many rows */
   constructor(
     private readonly feed: string,
     private readonly fetch: (from: number, continuation: string | undefined) => Promise<FetchedPage | null>,
-    private readonly isLong: (rows: number) => boolean,
+    private readonly isLong: (rows: number, from: number) => boolean,
   ) {}
 
   /**
@@ -90,10 +90,13 @@ export class ContinuedPages {
     return again.facts.length < page!.facts.length ? page : again;
   }
 
-  /** An empty page is the end behind a long one only if it comes twice: one answer may be wrong. Polls of few rows need no second one. */
+  /**
+   * An empty page is the end behind a long one, and of the whole feed, only if it comes twice: one answer may be wrong. Polls of few rows
+   * need no second one.
+   */
   private isEndBehindLongPage(page: FetchedPage | null, place: string | undefined): boolean {
     const isEnd = page?.facts.length === 0 && (page.next === null || page.next === place);
-    return isEnd && this.latest !== null && this.isLong(this.latest.facts.length);
+    return isEnd && this.latest !== null && this.isLong(this.latest.facts.length, this.from);
   }
 
   /** @param n the first page of the walk that is not read yet */

@@ -36,6 +36,8 @@ const MOST_ANCHORS = 50;
 /** Reads the pages of one scan, and learns the server's paging on the way. */
 export class PageReader {
   readonly kind: PagingKind;
+  /** The unit of the paging parameter is learned. */
+  private readonly isLearned: boolean;
   private readonly keys: RowKeys;
   private readonly continued: ContinuedPages;
   private known: Paging;
@@ -52,8 +54,7 @@ export class PageReader {
   private readonly announced: Announced;
   /** Rows of a first page that has been shown to be the last one. */
   private trueEnd: number | null = null;
-  /** Above it, a body was too large. */
-  private mostRows = Number.POSITIVE_INFINITY;
+  private mostRows = Number.POSITIVE_INFINITY; // above it, a body was too large
 
   constructor(
     private readonly feed: Feed,
@@ -64,6 +65,7 @@ export class PageReader {
     private readonly shownRecords = 0,
   ) {
     this.kind = pagingKind(feed);
+    this.isLearned = feed.paging.style === 'page';
     this.keys = rowKeys(feed);
     this.known = declaredPaging(feed, learned);
     this.isNew = !learned.longestPage;
@@ -72,7 +74,8 @@ export class PageReader {
       const first = { ...this.range(from), pageOffset: 0, pageSize: this.known.pageSize };
       return this.fetchOrShrink(continuation === undefined ? first : { ...first, continuation });
     };
-    this.continued = new ContinuedPages(feed.name, fetch, (rows) => 2 * rows > this.fullLength);
+    const isLong = (rows: number, from: number) => from === 0 || 2 * rows > this.fullLength;
+    this.continued = new ContinuedPages(feed.name, fetch, isLong);
   }
 
   paging(): Paging {
@@ -131,13 +134,12 @@ export class PageReader {
     return end > from ? end : end + this.known.lag;
   }
 
-  /** The range of a request. */
   private range(from: number): Pick<PageRequest, 'updatedSince' | 'updatedUntil'> {
     const end = this.windowEnd(from);
     return { updatedSince: this.least(from), ...(Number.isFinite(end) && { updatedUntil: end }) };
   }
 
-  /** The position that paging does not reach any more. */
+  /** As `pagingReach`. */
   get reach(): number {
     return pagingReach(this.feed);
   }
@@ -157,11 +159,6 @@ export class PageReader {
     await this.learn();
     // If even fewer records than before fit, that size stays.
     if (this.known.pageSize >= pageSize) this.known = { ...this.known, pageSize, longestPage };
-  }
-
-  /** Whether the unit of the paging parameter is still unknown. */
-  private get isLearned(): boolean {
-    return this.feed.paging.style === 'page';
   }
 
   private async learn(): Promise<void> {
@@ -227,8 +224,7 @@ export class PageReader {
     const read = { from, n, pageSize: this.known.pageSize, page };
     // Some APIs count no further than so many rows. Then the pages behind them have others, and pages may have become shorter.
     const isCounted = before + facts.length === total;
-    const isFull =
-      facts.length >= Math.min(this.fullLength, n > 0 ? (this.first?.length ?? 0) : this.fullLength);
+    const isFull = facts.length >= (n > 0 ? this.presentLength : this.fullLength);
     if (this.beginsAgain(read)) {
       this.end = this.counted;
       return pageBehind(this.counted!.page);
@@ -244,10 +240,10 @@ export class PageReader {
    * @param behind the page that ends them: it has no rows, or shows some again @param shown rows on the pages before it
    */
   noteEnd(from: number, behind: FetchedPage, shown: number): void {
-    const { feed, known, fullLength } = this;
-    const hasFilter = feed.parameters.updatedSince !== null && known.lag < WHOLE_FEED;
-    const isFiltered = hasFilter && this.least(from) > 0;
-    const mayLack = shown > 0 && (this.last.get(from)?.length ?? 0) < fullLength ? fullLength : 0;
+    const { feed, known, presentLength } = this;
+    const isFiltered =
+      feed.parameters.updatedSince !== null && known.lag < WHOLE_FEED && this.least(from) > 0;
+    const mayLack = shown > 0 && (this.last.get(from)?.length ?? 0) < presentLength ? presentLength : 0;
     this.announced.noteEnd(behind, { from, shown, isFiltered, mayLack });
   }
 
@@ -297,10 +293,14 @@ export class PageReader {
     return Math.min(pageSize, longestPage || pageSize);
   }
 
+  /** How long they are on this walk: they may have become shorter. */
+  private get presentLength(): number {
+    return Math.min(this.fullLength, this.first?.length || this.fullLength);
+  }
+
   /**
-   * Pages began at 1, as was learned. If there is a page 0 by now, its rows would never be read.
+   * Pages began at 1, as was learned. If there is a page 0 by now, its rows would never be read. @returns whether it is the first one
    * @param from a second of the range that is asked about, if the API sets one
-   * @returns whether page 0 is the first one
    */
   async testBegin(from: number): Promise<boolean> {
     if (this.known.begin === 0 || firstNumber(this.feed) !== undefined) return false;
