@@ -314,8 +314,11 @@ class OrderedScan {
 
   /** Some APIs refuse times ahead of the present. @returns an empty page, if the scan only looks for rows dated ahead */
   private refusedAhead(error: unknown): FetchedPage {
-    if (this.cursor.leaps === 0 || !isCode(error, REFUSALS)) throw error;
-    return pageBehind(this.previous!);
+    const { previous, position } = this;
+    const isAhead = previous !== null && position.reader.least(this.cursor.anchor) > previous.knownSecond;
+    if (!isAhead || !isCode(error, REFUSALS)) throw error;
+    this.seam = null; // it would be asked for in the same way
+    return pageBehind(previous);
   }
 
   /** The mark that the page allows: before the seconds in which rows may still become visible. */

@@ -21,7 +21,7 @@ async function start(traits: Partial<VendorShape>, pageSize: number) {
     },
   };
   const publisher = await testPublisher(styledFeed(shape, { pageSize, pollIntervalMs: 10 }), source);
-  return { publisher, vendor, counts };
+  return { publisher, vendor, counts, second };
 }
 
 it('a poll ends though each page brings a new row', async () => {
@@ -49,3 +49,14 @@ it.each(['page', 'cursor'] as const)(
     expect(publisher.owned().deps.state.recordCount).toBe(vendor.rows.size);
   },
 );
+
+it('a record dated ahead of the present does not hold up an API that refuses such times', async () => {
+  const { publisher, vendor, second } = await start({ style: 'cursor', refusesAhead: true }, 2);
+  await publisher.poll();
+  vendor.write('ahead', second() + 86_400);
+  for (const wide of [false, true]) await publisher.poll({ wide });
+  expect(publisher.owned().deps.state.recordCount).toBe(vendor.rows.size);
+  vendor.write('after it', second());
+  await publisher.poll();
+  expect(publisher.owned().deps.state.recordCount).toBe(vendor.rows.size);
+});
