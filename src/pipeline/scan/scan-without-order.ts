@@ -4,7 +4,7 @@ import type { FetchedPage, PageFacts } from './pages/page-facts';
 import { pagingReach } from './pages/paging';
 import { WindowReader } from './pages/window-reader';
 import type { ScanPosition } from './scan-position';
-import { isFilterOfNoUse, isShownBetween } from './seam';
+import { isFilterOfNoUse, isShownBetween, MOST_ROUNDED } from './seam';
 
 /**
  * The filter is ignored or the order is not given: everything has to be read before the mark may move. If all of it turns out
@@ -78,7 +78,7 @@ async function* scanWindow(
   // A row that moved while the pages were read may have been missed. It is not older than the first answer.
   position.highWaterMark = Math.min(greatest, window.page.knownSecond);
   position.shownBelow = greatest + 1;
-  reader.setPaging({ ...reader.paging(), ordered: order.isShown() });
+  reader.setPaging({ ...reader.paging(), ordered: order.isShown() && reader.paging().lag <= MOST_ROUNDED });
   yield position.lastPage(window.page);
   return null;
 }

@@ -50,8 +50,10 @@ export async function* scan(
   const restart = start.snapshot
     ? { from: 0, highWaterMark: 0 }
     : { from, highWaterMark: start.highWaterMark };
-  async function* readInOrder(begin: number): AsyncGenerator<ScanPage, boolean> {
-    const inOrder = new OrderedScan(position, begin, { ...start, mayRewind });
+  // The whole feed at once may be more than paging reaches.
+  const isRange = !start.snapshot && start.whole !== true;
+  async function* readInOrder(begin: number, mayReadAtOnce: boolean): AsyncGenerator<ScanPage, boolean> {
+    const inOrder = new OrderedScan(position, begin, { ...start, mayRewind, mayReadAtOnce });
     const outOfOrder = yield* inOrder.pages();
     if (outOfOrder === null) return true;
     reader.setPaging({ ...reader.paging(), ordered: false });
@@ -63,7 +65,7 @@ export async function* scan(
   }
 
   if (reader.paging().ordered && start.withoutFilter) yield* allPages(position, start.otherBorders === true);
-  if (reader.paging().ordered && (yield* readInOrder(from))) {
+  if (reader.paging().ordered && (yield* readInOrder(from, isRange))) {
     if (position.blockedBy !== null) throw position.blockedBy;
     return;
   }
@@ -73,7 +75,7 @@ export async function* scan(
   const beyondReach = yield* scanWithoutOrder(position, whole);
   if (beyondReach === null) return;
   reader.setPaging({ ...reader.paging(), ordered: true });
-  if (!(yield* readInOrder(restart.from))) throw beyondReach;
+  if (!(yield* readInOrder(restart.from, false))) throw beyondReach;
 }
 
 /** How the reading of one second that is wider than a page went. */
@@ -107,13 +109,13 @@ class OrderedScan {
   constructor(
     private readonly position: ScanPosition,
     private readonly from: number,
-    private readonly start: ScanStart & { readonly mayRewind: boolean },
+    private readonly start: ScanStart & { readonly mayRewind: boolean; readonly mayReadAtOnce: boolean },
   ) {
     const expectsRows = start.highWaterMark > 0 || start.snapshot;
     this.cursor = { anchor: from, expectsRows, leaps: 0 };
     this.clocks = new Clocks(start.snapshot, position.feed.overlapSeconds);
     this.mayRewind = start.mayRewind;
-    this.lagTest = new LagTest(position, start.snapshot);
+    this.lagTest = new LagTest(position, start.snapshot, start.mayReadAtOnce);
   }
 
   /** @returns null at the end, or the page at which the rows turned out not to come oldest first */

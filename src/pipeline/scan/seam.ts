@@ -24,7 +24,7 @@ const LAGS = [1, 60, 900, ...Array.from({ length: 14 }, (_, i) => (i + 1) * 3600
 export const LONGEST_LAG = LAGS.at(-1)!;
 
 /** A filter that rounds may need less for one row than for another. */
-const MOST_ROUNDED = 900;
+export const MOST_ROUNDED = 900;
 
 /** @param pages that have shown the anchor @param from the second that they were asked from */
 export function seamAt(anchor: number, pages: readonly PageFacts[], from: number): Seam {
@@ -208,6 +208,9 @@ async function leavesOutLater(reader: PageReader, anchor: number): Promise<boole
   return false;
 }
 
+/** So many seconds that are read with a long lag show what one walk over all of them would show. */
+const MOST_SLOW = 20;
+
 /** Tests during a snapshot whether the lag that was learned is one. When it is learned, there may be too few rows to tell. */
 export class LagTest {
   /** How many pages have only repeated rows from before the anchor, since the filter is asked for a long time earlier. */
@@ -216,12 +219,18 @@ export class LagTest {
   constructor(
     private readonly position: ScanPosition,
     private readonly isSnapshot: boolean,
+    /** The scan may read everything at once instead. */
+    private readonly mayReadAtOnce: boolean,
   ) {}
 
-  /** Each test reads many pages, so it is made ever more seldom. @returns whether the filter is not used any more */
+  /**
+   * Each test reads many pages, so it is made ever more seldom.
+   * @returns whether the scan reads everything at once: without the filter, or since each page from a later second shows the same rows
+   */
   async atSlowPage(anchor: number): Promise<boolean> {
     const isDue = Number.isInteger(Math.log2(++this.slow) / 2);
-    return isDue && (await this.atEnd(anchor));
+    if (isDue && (await this.atEnd(anchor))) return true;
+    return this.mayReadAtOnce && this.slow > MOST_SLOW && this.position.reader.paging().lag > MOST_ROUNDED;
   }
 
   /** @returns as `atSlowPage` */

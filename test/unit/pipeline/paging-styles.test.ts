@@ -91,6 +91,20 @@ it('a total that counts no further than 20 rows ends no walk behind them, though
   expect(asked.length).toBeLessThan(100);
 });
 
+it.each(['offset', 'cursor'] as const)(
+  'a poll by %s with a lag of days reads these days once, not once for each second',
+  async (style) => {
+    const shape = { style, since: 'created' } as const;
+    const vendor = vendorOf(shape, from(50_000, 200));
+    for (const id of vendor.rows.keys()) vendor.created.set(id, 0);
+    const paging = { ...unknownPaging(30), lag: 172_800 };
+    const start = { highWaterMark: 50_100, snapshot: false, overlapSeconds: 100, paging };
+    const { error, ids, asked, last } = await read(shape, vendor, start);
+    expect([error, ids.size, last?.complete, last?.paging.ordered]).toEqual([null, 200, true, false]);
+    expect(asked.length).toBeLessThan(200);
+  },
+);
+
 describe('an API whose pages have become shorter', () => {
   const start = { snapshot: false, wide: true, paging: { ...unknownPaging(50), longestPage: 50 } } as const;
 
