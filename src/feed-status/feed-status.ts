@@ -60,7 +60,7 @@ export interface FeedStatus {
   readonly feed: string;
   /** The live instance that has the feed; null: none has it, or it is not known. */
   readonly owner: string | null;
-  /** The last complete scan is older than three poll intervals, and the feed is not paused. */
+  /** The last complete scan is older than three poll intervals, or ahead of the clock, and the feed is not paused. */
   readonly behind: boolean;
   /** Unix seconds of the vendor's clock (`updated`); null: nothing has been read. */
   readonly high_water_mark: number | null;
@@ -95,12 +95,20 @@ export interface FeedStatus {
 /** A feed is behind after this many poll intervals without a complete scan. */
 const INTERVALS = 3;
 
+/**
+ * Clocks of two machines may differ by so many ms. A scan that was later than that is of a clock that was set back since, so that nobody
+ * knows when it was.
+ */
+const CLOCKS_DIFFER_MS = 60_000;
+
 export function feedStatus(knowledge: FeedKnowledge, nowMs: number): FeedStatus {
   const { feed, offset, owner, deadLetters = null, backfillDone = null } = knowledge;
   const failure = failureOf(knowledge);
   const poll_interval_ms = intervalOf(knowledge);
   const scanned = offset?.last_complete_scan_ms ?? null;
-  const isLate = scanned === null || nowMs - scanned > INTERVALS * poll_interval_ms;
+  const mostMs = INTERVALS * poll_interval_ms;
+  const isLate =
+    scanned === null || nowMs - scanned > mostMs || scanned - nowMs > Math.max(mostMs, CLOCKS_DIFFER_MS);
   const condition = conditionOf(knowledge, failure, isLate);
   const being_read = failure === null && (offset?.snapshot ?? 'pending') !== 'complete';
   return {
@@ -203,7 +211,10 @@ function reasonFor(
       const scanned = offset?.last_complete_scan_ms ?? null;
       if (scanned === null)
         return `not completely read so far, snapshot ${offset?.snapshot ?? 'pending'}${after}`;
-      return `last completely read ${Math.round((nowMs - scanned) / 1_000)} s ago${after}`;
+      const seconds = Math.round((nowMs - scanned) / 1_000);
+      return seconds < 0
+        ? `last completely read ${-seconds} s ahead of this machine's clock${after}`
+        : `last completely read ${seconds} s ago${after}`;
     }
   }
 }
@@ -288,13 +299,22 @@ function paused(feed: string): FeedProblem {
 
 function behind({ poll_interval_ms }: Judged, offset: SourceOffset | null, nowMs: number): FeedProblem {
   const scanned = offset?.last_complete_scan_ms ?? null;
-  const since = scanned === null ? 'never' : `${durationText(nowMs - scanned)} ago`;
+  const isAhead = scanned !== null && scanned > nowMs;
+  const since =
+    scanned === null
+      ? 'never'
+      : isAhead
+        ? `${durationText(scanned - nowMs)} ahead of this machine's clock`
+        : `${durationText(nowMs - scanned)} ago`;
+  const clocks =
+    'Set up NTP on this machine and on that of the publisher: one of their clocks is wrong, or was. ';
   return {
     code: 'BEHIND',
     severity: 'warning',
     what: `The last complete scan was ${since}, and a poll is due every ${settingText(poll_interval_ms)}.`,
     remedy:
-      'Nothing while a backfill or reconcile of a large feed runs. Else see the log of the publisher; `highwater doctor` tries the API and the log, step by step.',
+      (isAhead ? clocks : 'Nothing while a backfill or reconcile of a large feed runs. ') +
+      'Else see the log of the publisher; `highwater doctor` tries the API and the log, step by step.',
   };
 }
 

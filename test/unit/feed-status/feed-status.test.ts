@@ -82,6 +82,12 @@ it.each([
     ...(['behind', 'last completely read 180 s ago, last failure: SOURCE_TIMEOUT'] as const),
   ],
   [
+    'was read by a clock that was set back since',
+    { last_complete_scan_ms: NOW + 3_600_000 },
+    null,
+    ...(['behind', "last completely read 3600 s ahead of this machine's clock"] as const),
+  ],
+  [
     'is in its first snapshot',
     { last_complete_scan_ms: null, snapshot: 'running' as const },
     null,
