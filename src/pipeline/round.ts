@@ -96,6 +96,8 @@ class ReadableCheck {
   private showsRows = false;
   /** Ids (or hashes) of the rows that a poll of everything has seen: walks show rows again. No more than half of the known records. */
   private readonly shown = new Set<string>();
+  /** Records of the feed when the round began. */
+  private known: number | null = null;
 
   /** @param begin where the mark was when the round began; above 0 if there has been a record */
   constructor(
@@ -128,7 +130,8 @@ class ReadableCheck {
       this.cap = records.reduce((last, { updated }) => Math.max(last, updated), high_water_mark);
     else if (records.length > 0) this.cap = Number.POSITIVE_INFINITY;
     this.showsRows ||= records.length + rejected.length > 0;
-    const showsTooFew = this.showsTooFew(progress, decoded, shownRecords(before));
+    this.known ??= shownRecords(before);
+    const showsTooFew = this.showsTooFew(progress, decoded, this.known);
     const settled = progress.settled && !showsTooFew;
     const held = { ...progress, settled, highWaterMark: Math.min(progress.highWaterMark, this.cap) };
     const { duringSnapshot, complete } = progress;

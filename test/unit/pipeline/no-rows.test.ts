@@ -255,6 +255,16 @@ it.each(['updated', 'newest'] as const)(
   },
 );
 
+it('a poll of everything that commits a new record before its end counts as complete', async () => {
+  const shape = { filter: false, order: 'id', endsEmpty: true } as const;
+  const { publisher: other, vendor, clock } = await unwell(shape, () => false, { pageSize: 1 });
+  await other.poll();
+  // Five pages with news are a batch.
+  for (const id of ['r156', 'r157', 'r158', 'r159', 'x']) vendor.write(id, clock.ms / 1000);
+  await other.poll();
+  expect(other.logger.warnings).toStrictEqual([]);
+});
+
 it('rows without a time count once, however often a poll of everything reads them', async () => {
   const { publisher: other, vendor } = await unwell({ style: 'page', filter: false }, () => false);
   await other.poll();
