@@ -179,7 +179,7 @@ function failureOfStatus(text: string, answer: Answer): SourceFailure {
   const said = messageIn(value, answer) ?? describeBody(text, answer);
   const pause = askedPause(status, headers, answer.nowMs);
   const named = status === 400 ? reportedCode(value, answer) : null;
-  const code = isRateLimit(status, pause, said) ? 'SOURCE_RATE_LIMITED' : (named ?? codeOfStatus(status));
+  const code = isRateLimit(status, pause, text) ? 'SOURCE_RATE_LIMITED' : (named ?? codeOfStatus(status));
   if (code === 'SOURCE_REDIRECTED') return answered(code, `a redirect to ${target(answer)}`, answer);
   const isNamed = code === 'SOURCE_UNAUTHORIZED' && !isUsual(auth);
   const carried = isNamed ? `; the token was sent ${carriedAs(auth)}` : '';
@@ -189,15 +189,18 @@ function failureOfStatus(text: string, answer: Answer): SourceFailure {
 }
 
 /** Some APIs answer 403 where others answer 429, and some of them say so only in words (`rateLimitExceeded`). */
-function isRateLimit(status: number, pause: AskedPause | null, said: string): boolean {
-  return status === 403 && (pause !== null || /rate.?limit|too many requests/i.test(said));
+function isRateLimit(status: number, pause: AskedPause | null, text: string): boolean {
+  const words =
+    /rate.?limit|too many requests|(limit|quota).{0,3}exceeded|exceeded.{0,30}quota|resource_exhausted/i;
+  return status === 403 && (pause !== null || words.test(text.slice(0, HEAD_BYTES)));
 }
 
 function codeOfStatus(status: number): ErrorCode {
   if (status === 401) return 'SOURCE_UNAUTHORIZED';
   if (status === 402 || status === 403) return 'SOURCE_FORBIDDEN';
   if (status === 404) return 'SOURCE_NOT_FOUND';
-  if (status === 429) return 'SOURCE_RATE_LIMITED';
+  // 420 and 430 have been used by some vendors.
+  if ([420, 429, 430].includes(status)) return 'SOURCE_RATE_LIMITED';
   // The vendor sends 424 and 499 for its own faults. 408 and 425 mean by definition that the request may be repeated.
   if (status >= 500 || [408, 424, 425, 499].includes(status)) return 'SOURCE_UNAVAILABLE';
   if (status >= 400) return 'SOURCE_REQUEST_REFUSED';

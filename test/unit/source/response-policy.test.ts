@@ -327,6 +327,8 @@ it.each<[string, string, RawResponse['headers'], number | undefined]>([
   ['nothing that remains', '', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '9' }, 9_000],
   ['a field of IETF', '', { ratelimit: '"default";r=0;t=5' }, 5_000],
   ['a message that says so', '{"message":"You have exceeded a secondary rate limit."}', {}, undefined],
+  ['a code of its quota', '[{"message":"No.","errorCode":"REQUEST_LIMIT_EXCEEDED"}]', {}, undefined],
+  ['its quota in words', '{"error":{"message":"Quota exceeded for quota metric \'Reads\'"}}', {}, undefined],
   [
     'a reason that says so',
     '{"error":{"errors":[{"reason":"x","message":"userRateLimitExceeded"}]}}',
