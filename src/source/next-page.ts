@@ -1,4 +1,11 @@
-import type { AuthScheme, CountedPaging, CursorPaging, PagingStyle } from '../feeds/definition';
+import type {
+  AuthScheme,
+  CountedPaging,
+  CursorPaging,
+  FeedDefinition,
+  PagingStyle,
+} from '../feeds/definition';
+import { idPaths } from '../feeds/row-keys';
 import { valueAtPath } from '../json/dotted-path';
 import { ExactNumber } from '../json/exact-number';
 import { excerpt } from '../secrets/excerpt';
@@ -7,7 +14,7 @@ import { tokenParameter } from './api-access';
 import { failure, type SourceFailure, type SourcePage } from './source';
 
 /** The facts needed to find out how the next page is asked for. */
-export interface NextPageContext {
+export interface NextPageContext extends Pick<FeedDefinition, 'idField'> {
   readonly paging: PagingStyle;
   readonly auth: AuthScheme;
   /** Address of the request, without query. */
@@ -93,12 +100,28 @@ function behindLastRow(
   const more = moreAt(answer, hasMore);
   if (more === false || (rows.length === 0 && more !== true)) return none;
   const found = textAt(rows.at(-1), lastRow, context);
+  if (found.kind === 'next' && found.next !== null && isShared(rows, found.next, lastRow, context))
+    return failure(
+      'SOURCE_WRONG_SHAPE',
+      `${context.request} answered with two rows of the value ${excerpt(found.next, context.redact)} at "${lastRow}", so it is no place between rows: others of this value would be left out. Name a member that tells all rows apart in paging.lastRow`,
+    );
   if (found.kind === 'failure' || found.next !== null) return found;
   const what = rows.length === 0 ? 'no rows' : `nothing at "${lastRow}" of the last row`;
   return failure(
     'SOURCE_WRONG_SHAPE',
     `${context.request} answered with ${what}, so the next page is unknown`,
   );
+}
+
+/** Whether the last two rows, which are of two records, have the value. */
+function isShared(rows: readonly unknown[], value: string, path: string, context: NextPageContext): boolean {
+  const [before, last] = rows.slice(-2);
+  if (rows.length < 2) return false;
+  const isOther = idPaths(context).some(
+    (of) => String(valueAtPath(before, of)) !== String(valueAtPath(last, of)),
+  );
+  const shared = textAt(before, path, context);
+  return isOther && shared.kind === 'next' && shared.next === value;
 }
 
 function textAt(holder: unknown, path: string, { request }: NextPageContext): NextPage {
@@ -122,7 +145,7 @@ function kindOf(value: unknown): string {
  * query at the API's own address, if it names another one.
  * @returns a failure if it leads elsewhere, because no token must be sent there
  */
-export function ownLink(link: string | null, context: NextPageContext): NextPage {
+export function ownLink(link: string | null, context: Omit<NextPageContext, 'idField'>): NextPage {
   if (link === null || link === '') return none;
   const { paging, url, request, redact, auth } = context;
   const target = URL.canParse(link, url) ? new URL(link, url) : null;

@@ -32,7 +32,7 @@ export interface ReadRows extends Following, Pick<SourcePage, 'rows' | 'omitted'
 
 export interface PolicyContext
   extends NextPageContext,
-    Pick<FeedDefinition, 'idField' | 'omit' | 'responseKey' | 'updatedField'> {
+    Pick<FeedDefinition, 'omit' | 'responseKey' | 'updatedField'> {
   readonly echoedToken: EchoedToken;
   readonly readRows?: RowReader | undefined;
   /** The request asks for rows since a moment, so 304 (which it did not provoke by a condition) means that there are none. */

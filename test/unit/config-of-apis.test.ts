@@ -272,6 +272,11 @@ it.each<[string, Section, string, object?]>([
     'feeds.orders.paging: has both from (a path in the response) and lastRow (a path in the last row), expected one of them',
   ],
   [
+    'a cursor that is the time of the last row',
+    { ...orders, paging: { style: 'cursor', parameter: 'after', lastRow: 'updated' } },
+    'feeds.orders.paging.lastRow: is the time of the row, which others may share: rows of one time would be left out where two pages meet, expected a member that tells all rows apart, or `paging: { style: none }` and the time as parameters.updatedSince',
+  ],
+  [
     'a body without POST',
     { ...orders, body: { limit: 1 } },
     'feeds.orders.body: needs `method: POST`, since a GET has no body',

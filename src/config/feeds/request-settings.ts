@@ -180,7 +180,7 @@ function checkBody({ method, body, parameters, paging }: FeedDefinition, add: Ad
   }
 }
 
-function checkPaging({ paging, parameters, responseKey }: FeedDefinition, add: Add): void {
+function checkPaging({ paging, parameters, responseKey, updatedField }: FeedDefinition, add: Add): void {
   const { style } = paging;
   if ((style === 'page' || style === 'offset') && parameters.page === null)
     add(
@@ -204,6 +204,12 @@ function checkPaging({ paging, parameters, responseKey }: FeedDefinition, add: A
     add(
       ['paging'],
       `${from === undefined ? 'lacks' : 'has both'} from (a path in the response) and lastRow (a path in the last row), expected one of them`,
+    );
+  if (lastRow !== undefined && lastRow === updatedField)
+    add(
+      ['paging', 'lastRow'],
+      'is the time of the row, which others may share: rows of one time would be left out where two pages meet, expected a member that ' +
+        'tells all rows apart, or `paging: { style: none }` and the time as parameters.updatedSince',
     );
   const role = Object.entries(parameters).find(
     ([name, value]) => name !== 'page' && value === paging.parameter,

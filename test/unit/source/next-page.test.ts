@@ -70,6 +70,11 @@ describe('a cursor from the last row', () => {
   it.each([
     ['no rows, but the promise of more', { ipos: [], more: true }, 'no rows'],
     ['a last row without it', { ipos: [...ipos, {}], more: true }, 'nothing at "key.no" of the last row'],
+    [
+      'a value that the row before has, too',
+      { ipos: [...ipos, { id: 'b', key: { no: 2 } }] },
+      'two rows of the value 2 at "key.no"',
+    ],
   ])('an answer with %s is an error, not the end', async (_, body, said) => {
     const api = await server((_request, response) => sendJson(response, body));
     const client = source(api.url, { limits: { retry: { attempts: 1 } } });
