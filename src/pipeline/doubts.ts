@@ -45,8 +45,8 @@ export class Doubts {
   ) {}
 
   /**
-   * The page is read once more. Records on which both answers agree are published if the API no longer shows what was published. The
-   * others are left to a later poll.
+   * The page is read once more. Records on which both answers agree are published if the API no longer shows what was published, or a
+   * later version. The others are left to a later poll.
    * @param pending the state that the records were compared with
    */
   async confirmed(
@@ -57,15 +57,16 @@ export class Doubts {
     const agreed = await this.agreed(doubtful, page);
     if (agreed.length === 0) return agreed;
     if (this.looked > this.pages) return this.hasFoundBoth ? [] : agreed;
-    const beside = await this.shownBeside(agreed, pending);
-    if (beside === null) return [];
+    const shown = await this.shownBeside(agreed, pending);
+    if (shown === null) return [];
+    const { beside, later } = shown;
     this.hasFoundBoth ||= beside.size > 0;
     for (const id of beside) this.deps.earlier.keep(id, page.observedAtMs);
     this.warnOf(
       agreed.filter(({ id }) => beside.has(id)),
       'in turn',
     );
-    return agreed.filter(({ id }) => !beside.has(id));
+    return agreed.filter(({ id }) => !beside.has(id) && !later.has(id));
   }
 
   /** @param outdated rows that stand beside newer rows of the same records */
@@ -91,22 +92,26 @@ export class Doubts {
     });
   }
 
-  /** Ids of records that the API also shows as they were published; null if a cache answered, or the signal came. */
+  /** Ids of records that the API also shows as they were published, or later than in doubt; null if a cache answered, or the signal came. */
   private async shownBeside(
     records: readonly VendorRecord[],
     pending: Pick<PendingState, 'image' | 'seenAt'>,
-  ): Promise<ReadonlySet<string> | null> {
+  ): Promise<{ readonly beside: ReadonlySet<string>; readonly later: ReadonlySet<string> } | null> {
     const { deps, signal } = this;
     const { feed, images, decode, witnesses } = deps;
     const wanted = new Map(records.map(({ id }) => [id, pending.image(id)!]));
     const published = [...wanted].map(([id, image]) => ({ id, updated: images.decode(image).updated }));
     const keys = rowKeys(feed);
-    const beside = new Set<string>();
+    const times = new Map(records.map(({ id, updated }) => [id, updated]));
+    const [beside, later] = [new Set<string>(), new Set<string>()];
+    const areAllFound = () => [...wanted.keys()].every((id) => beside.has(id) || later.has(id));
     const witness = (rows: readonly unknown[]): void => {
       this.looked++;
       const found = rows.filter((row) => wanted.has(keys.id(row) ?? ''));
-      for (const record of decode(found).records)
+      for (const record of decode(found).records) {
         if (images.isShownBy(wanted.get(record.id)!, record)) beside.add(record.id);
+        else if (record.updated > times.get(record.id)!) later.add(record.id);
+      }
     };
     witnesses.add(witness);
     try {
@@ -116,10 +121,11 @@ export class Doubts {
       );
       for (const [i, ms] of this.pauses().entries()) {
         if (ms > 0) await (deps.pause ?? pause)(ms, signal);
-        if (signal.aborted || !(await this.lookThrough(from, through, wanted, beside, i === 0))) return null;
-        if (beside.size === wanted.size) break;
+        if (signal.aborted || !(await this.lookThrough(from, through, wanted, areAllFound, i === 0)))
+          return null;
+        if (areAllFound()) break;
       }
-      return beside;
+      return { beside, later };
     } finally {
       witnesses.delete(witness);
     }
@@ -136,12 +142,12 @@ export class Doubts {
     return state.recordCount <= most * feed.pageSize;
   }
 
-  /** @param beside takes the ids that are found @returns false if a cache answered */
+  /** @param areAllFound asked after each range @returns false if a cache answered */
   private async lookThrough(
     from: number,
     through: number,
     wanted: ReadonlyMap<string, Buffer>,
-    beside: ReadonlySet<string>,
+    areAllFound: () => boolean,
     isFirst: boolean,
   ): Promise<boolean> {
     const { deps, signal } = this;
@@ -152,7 +158,7 @@ export class Doubts {
       const range = { from: Math.max(0, from - before), through, withoutFilter: before === ALL };
       const { isPresent, leastKnown } = await lookAt(deps, range, (id) => wanted.has(id), signal);
       if (!isPresent) return false;
-      if (range.from === 0 || leastKnown <= from || beside.size === wanted.size) break;
+      if (range.from === 0 || leastKnown <= from || areAllFound()) break;
     }
     return true;
   }

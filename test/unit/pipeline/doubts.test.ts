@@ -210,6 +210,21 @@ describe('a record that changes twice in one second', () => {
   });
 });
 
+it('an older version is not published while the API shows a later one than was published', async () => {
+  let version = () => 1;
+  const { published } = await start(
+    () => [row('a', `version ${version()}`, NOW - 100 + version())],
+    10,
+    true,
+  );
+  const before = asked.length;
+  // The answers that show the record, and that are to confirm it.
+  version = () => (asked.length <= before + 4 ? 0 : 2);
+  await publisher.poll({ wide: true });
+  await publisher.poll({ wide: true });
+  expect(await published()).toEqual(['r a version 1', 'u a version 2']);
+});
+
 it('older records than their images are published if the API shows nothing else, whatever their number', async () => {
   let age = 0;
   const ids = Array.from({ length: 20 }, (_, i) => `r${i}`);
