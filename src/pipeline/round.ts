@@ -42,7 +42,7 @@ export interface Round {
 /** The owned feed as a round needs it. Its position moves while the round is read. */
 export interface RoundDeps extends ScanDeps {
   readonly feed: Feed;
-  readonly state: Pick<FeedState, 'offset' | 'latestSeconds'>;
+  readonly state: Pick<FeedState, 'offset' | 'latestSeconds' | 'records'>;
 }
 
 /** From the high-water mark, less an overlap, to the end of the records that the server showed when the poll began. */
@@ -56,6 +56,7 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
     paging: learnedPaging(offset, feed),
     shownRecords: shownRecords(offset),
     latestSeconds: deps.state.latestSeconds,
+    isKnown: (id: string) => deps.state.records.find(id) !== -1,
   };
   const check = new ReadableCheck(feed, offset.high_water_mark, start.snapshot, deps.logger);
   return {

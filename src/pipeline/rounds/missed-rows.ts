@@ -38,6 +38,7 @@ async function isLeftOut(deps: PollDeps, { id, updated }: MissedRow, signal: Abo
     const { rows, isPresent } = await look(false);
     if (rows.has(id) || !isPresent) return false;
   }
-  // It has not moved meanwhile.
-  return (await look(true)).rows.get(id) === updated;
+  // It has not moved meanwhile, and is no row of a server that lags.
+  for (let i = 0; i < LOOKS; i++) if ((await look(true)).rows.get(id) !== updated) return false;
+  return true;
 }

@@ -35,6 +35,8 @@ export interface ScanStart {
   readonly otherBorders?: boolean;
   /** How many records an answer with everything shows, as far as is known. Default: 0. */
   readonly shownRecords?: number;
+  /** Whether a record is known. Default: all are. */
+  readonly isKnown?: (id: string) => boolean;
   /** Times of the records that came last. */
   readonly latestSeconds?: (count: number) => readonly number[];
   /** All pages are read as well, as far as paging reaches, so that no row is left to the filter. */
@@ -61,19 +63,21 @@ export class ScanPosition {
   private readonly duringSnapshot: boolean;
   private readonly shownRecords: number;
   private readonly latestSeconds: ScanStart['latestSeconds'];
+  readonly isKnown: ScanStart['isKnown'];
   private mark: number;
 
   constructor(
     readonly feed: Feed,
     readonly reader: PageReader,
     private readonly logger: Logger,
-    start: Pick<ScanStart, 'snapshot' | 'highWaterMark' | 'shownRecords' | 'latestSeconds'>,
+    start: Pick<ScanStart, 'snapshot' | 'highWaterMark' | 'shownRecords' | 'latestSeconds' | 'isKnown'>,
     public shownBelow: number,
   ) {
     this.duringSnapshot = start.snapshot;
     this.mark = start.highWaterMark;
     this.shownRecords = start.shownRecords ?? 0;
     this.latestSeconds = start.latestSeconds;
+    this.isKnown = start.isKnown;
   }
 
   get highWaterMark(): number {

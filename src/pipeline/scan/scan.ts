@@ -287,7 +287,13 @@ class OrderedScan {
     const second = Math.max(0, from - LONGEST_LAG);
     const earlier = await reader.readFirst(second);
     const { facts } = earlier;
-    const leftOut = facts.updated.find((updated) => updated !== null && updated >= from && updated <= mark);
+    const leftOut = facts.updated.find(
+      (updated, i) =>
+        updated !== null &&
+        updated >= from &&
+        updated <= mark &&
+        position.isKnown?.(facts.ids[i] ?? '') !== false,
+    );
     if (leftOut !== undefined) return this.rejoined(page, seamAt(leftOut!, [facts], second), leftOut!);
     if (await isFilterOfNoUse(position, from, mark)) return null;
     if (facts.length === 0) return page;

@@ -256,10 +256,12 @@ export async function isFilterOfNoUse(position: ScanPosition, from: number, mark
   const { feed, reader } = position;
   const { lag, ordered } = reader.paging();
   const reach = Math.min(pagingReach(feed), MOST_TEST_PAGES * feed.pageSize);
+  const isBetween = (facts: PageFacts) => isShownBetween(facts, from, mark, position.isKnown);
   const show = async (second: number) => {
-    if (second > 0) return { isShown: isShownBetween((await reader.readFirst(second)).facts, from, mark) };
-    const window = new WindowReader(feed, reader, { from: 0, second: null, reach });
-    return { isShown: await hasRowBetween(window, from, mark) };
+    if (second > 0) return { isShown: isBetween((await reader.readFirst(second)).facts) };
+    return {
+      isShown: await hasPage(new WindowReader(feed, reader, { from: 0, second: null, reach }), isBetween),
+    };
   };
   const { isShown } = await show(0);
   reader.setPaging({ ...reader.paging(), lag, ordered });
@@ -273,12 +275,12 @@ export async function isFilterOfNoUse(position: ScanPosition, from: number, mark
   return true;
 }
 
-/** Whether one of the first pages of a window has a row between two seconds. */
-async function hasRowBetween(window: WindowReader, from: number, through: number): Promise<boolean> {
+/** Whether one of the first pages of a window is such. */
+async function hasPage(window: WindowReader, isSuch: (facts: PageFacts) => boolean): Promise<boolean> {
   let pages = 0;
   try {
     for await (const { facts } of window.pages()) {
-      if (isShownBetween(facts, from, through)) return true;
+      if (isSuch(facts)) return true;
       if (++pages >= MOST_TEST_PAGES) return false;
     }
   } catch (error) {
@@ -287,9 +289,19 @@ async function hasRowBetween(window: WindowReader, from: number, through: number
   return false;
 }
 
-/** Whether the page has a row between two seconds, both included. */
-export function isShownBetween({ updated }: PageFacts, from: number, through: number): boolean {
-  return updated.some((second) => second !== null && second >= from && second <= through);
+/**
+ * Whether the page has a row between two seconds, both included.
+ * @param isCounted whether rows of a record count: a server that lags shows records that are gone. Default: all
+ */
+export function isShownBetween(
+  { updated, ids }: PageFacts,
+  from: number,
+  through: number,
+  isCounted: (id: string) => boolean = () => true,
+): boolean {
+  return updated.some(
+    (second, i) => second !== null && second >= from && second <= through && isCounted(ids[i] ?? ''),
+  );
 }
 
 function warnOfLag({ warnOfFilter }: ScanPosition, lag: number): void {

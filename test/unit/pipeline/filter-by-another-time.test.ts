@@ -138,6 +138,29 @@ it('is used on if a row that a reconcile has found late is gone before it is ask
   expect(publisher.owned().deps.state.offset.filter_lag).toBe(0);
 });
 
+it('is used on if a server that lags shows a record that is gone whenever it is asked for everything', async () => {
+  shape.since = 'from';
+  await start(40, [0]);
+  write('other', NOW - 10);
+  write('gone', NOW - 5);
+  await publisher.poll();
+  const gone = vendor.rows.get('gone')!;
+  vendor.rows.delete('gone');
+  write('later', NOW - 4);
+  await publisher.poll();
+  expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 1 });
+  vendor.rows.delete('later');
+  const { fetchPage } = vendor;
+  vendor.fetchPage = (of, request, signal) => {
+    if (request.updatedSince === 0) vendor.rows.set('gone', gone);
+    else vendor.rows.delete('gone');
+    return fetchPage(of, request, signal);
+  };
+  for (let i = 0; i < 3; i++) await publisher.poll({ wide: i === 1 });
+  expect(warnings()).toStrictEqual([]);
+  expect(publisher.owned().deps.state.offset.filter_lag).toBe(0);
+});
+
 it('is used on if a reconcile finds a row that became visible late', async () => {
   await start(30, [0], 600);
   await publisher.poll();
