@@ -55,6 +55,7 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
     wide,
     paging: learnedPaging(offset, feed),
     shownRecords: shownRecords(offset),
+    stepSeconds: stepOf(deps.state.latestSeconds(STEP_EVIDENCE)),
     latestSeconds: deps.state.latestSeconds,
     isKnown: (id: string) => deps.state.records.find(id) !== -1,
   };
@@ -73,6 +74,14 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
     }),
     end: () => check.end(),
   };
+}
+
+const STEP_EVIDENCE = 20;
+
+/** The step of times that are rounded to minutes, hours or days; 1: they are not, or there are too few of them. */
+function stepOf(seconds: readonly number[]): number {
+  if (seconds.length < STEP_EVIDENCE) return 1;
+  return [86_400, 3_600, 60].find((step) => seconds.every((second) => second % step === 0)) ?? 1;
 }
 
 /**

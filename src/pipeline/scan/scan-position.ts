@@ -28,6 +28,8 @@ export interface ScanStart {
   readonly wide: boolean;
   /** How far before the mark it begins, if not as the feed says. */
   readonly overlapSeconds?: number;
+  /** The API rounds times down to so many seconds. Default: 1. */
+  readonly stepSeconds?: number;
   readonly paging: Paging;
   /** Everything is read, though not for a first snapshot. Unknown paging is learned first. */
   readonly whole?: boolean;

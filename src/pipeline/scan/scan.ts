@@ -39,7 +39,9 @@ export async function* scan(
   const isWhole = start.whole === true || (start.snapshot && start.highWaterMark === 0);
   const isUnknown = reader.paging().unit === null || feed.paging.style !== 'page';
   if (start.whole === true || (isWhole && isUnknown)) await reader.learnPaging();
-  const overlap = start.overlapSeconds ?? (start.wide ? feed.wideOverlapSeconds : feed.overlapSeconds);
+  // A row that becomes visible late may have a time that was rounded down to the step before.
+  const late = feed.overlapSeconds + (start.stepSeconds ?? 1) - 1;
+  const overlap = start.overlapSeconds ?? Math.max(start.wide ? feed.wideOverlapSeconds : 0, late);
   const from = Math.max(0, start.highWaterMark - overlap);
   if (isWhole || start.otherBorders) await reader.testBegin(from);
   // A mark may lie ahead of the present. A second that the caller names is kept.

@@ -60,3 +60,13 @@ it('a record dated ahead of the present does not hold up an API that refuses suc
   await publisher.poll();
   expect(publisher.owned().deps.state.recordCount).toBe(vendor.rows.size);
 });
+
+it('a change that is shown late is read though its time was rounded down to the minute before', async () => {
+  const { publisher, vendor, second } = await start({ style: 'cursor', rounds: 60 }, 100);
+  await publisher.poll();
+  vendor.write('of this minute', second());
+  await publisher.poll();
+  vendor.write('of the minute before', second() - 60);
+  await publisher.poll();
+  expect(publisher.owned().deps.state.recordCount).toBe(vendor.rows.size);
+});
