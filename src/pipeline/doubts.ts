@@ -6,7 +6,7 @@ import type { FeedState, PendingState } from '../state/feed-state';
 import type { ScanPage, VendorRecord } from '../types';
 import type { EarlierContents } from './changes/earlier-contents';
 import type { Images } from './changes/images';
-import { type LookDeps, lookAt } from './look';
+import { type LookDeps, lookAt, type Sight } from './look';
 import type { Decoder } from './records/decode';
 import { LONGEST_LAG } from './scan/seam';
 
@@ -29,8 +29,8 @@ export interface DoubtDeps extends LookDeps {
 }
 
 /**
- * Decides about records that would go back to earlier contents. The vendor may have taken a change back. Or a server lags, a list shows
- * earlier versions beside the latest, or two records have the same id. Make one for each round.
+ * Decides about records that would go back to earlier contents, or come back after their delete. The vendor may have taken a change
+ * back. Or a server lags, a list shows earlier versions beside the latest, or two records have the same id. Make one for each round.
  */
 export class Doubts {
   /** Pages of the round, and of its looks. A look may read about as many as the round. */
@@ -99,19 +99,28 @@ export class Doubts {
   ): Promise<{ readonly beside: ReadonlySet<string>; readonly later: ReadonlySet<string> } | null> {
     const { deps, signal } = this;
     const { feed, images, decode, witnesses } = deps;
-    const wanted = new Map(records.map(({ id }) => [id, pending.image(id)!]));
-    const published = [...wanted].map(([id, image]) => ({ id, updated: images.decode(image).updated }));
+    const wanted = new Map(records.map(({ id, updated }) => [id, { image: pending.image(id), updated }]));
+    const published = [...wanted].map(([id, { image, updated }]) => ({
+      id,
+      updated: image === undefined ? updated : images.decode(image).updated,
+    }));
     const keys = rowKeys(feed);
-    const times = new Map(records.map(({ id, updated }) => [id, updated]));
     const [beside, later] = [new Set<string>(), new Set<string>()];
     const areAllFound = () => [...wanted.keys()].every((id) => beside.has(id) || later.has(id));
     const witness = (rows: readonly unknown[]): void => {
       this.looked++;
       const found = rows.filter((row) => wanted.has(keys.id(row) ?? ''));
       for (const record of decode(found).records) {
-        if (images.isShownBy(wanted.get(record.id)!, record)) beside.add(record.id);
-        else if (record.updated > times.get(record.id)!) later.add(record.id);
+        const { image, updated } = wanted.get(record.id)!;
+        if (image !== undefined && images.isShownBy(image, record)) beside.add(record.id);
+        else if (record.updated > updated) later.add(record.id);
       }
+    };
+    /** A record that was deleted is shown as published by answers without it. */
+    const noteSight = ({ rows, through: shown }: Sight): boolean => {
+      for (const [id, { image, updated }] of wanted)
+        if (image === undefined && shown >= updated && !rows.has(id)) beside.add(id);
+      return areAllFound();
     };
     witnesses.add(witness);
     try {
@@ -121,7 +130,7 @@ export class Doubts {
       );
       for (const [i, ms] of this.pauses().entries()) {
         if (ms > 0) await (deps.pause ?? pause)(ms, signal);
-        if (signal.aborted || !(await this.lookThrough(from, through, wanted, areAllFound, i === 0)))
+        if (signal.aborted || !(await this.lookThrough(from, through, wanted, noteSight, i === 0)))
           return null;
         if (areAllFound()) break;
       }
@@ -142,12 +151,12 @@ export class Doubts {
     return state.recordCount <= most * feed.pageSize;
   }
 
-  /** @param areAllFound asked after each range @returns false if a cache answered */
+  /** @param noteSight called for each range; true: all are found @returns false if a cache answered */
   private async lookThrough(
     from: number,
     through: number,
-    wanted: ReadonlyMap<string, Buffer>,
-    areAllFound: () => boolean,
+    wanted: ReadonlyMap<string, unknown>,
+    noteSight: (sight: Sight) => boolean,
     isFirst: boolean,
   ): Promise<boolean> {
     const { deps, signal } = this;
@@ -156,9 +165,9 @@ export class Doubts {
     // Without a known record in front of them, the filter may leave out the seconds that it is asked for.
     for (const before of isWhole ? [ALL] : [feed.wideOverlapSeconds, LONGEST_LAG, ALL]) {
       const range = { from: Math.max(0, from - before), through, withoutFilter: before === ALL };
-      const { isPresent, leastKnown } = await lookAt(deps, range, (id) => wanted.has(id), signal);
-      if (!isPresent) return false;
-      if (range.from === 0 || leastKnown <= from || areAllFound()) break;
+      const sight = await lookAt(deps, range, (id) => wanted.has(id), signal);
+      if (!sight.isPresent) return false;
+      if (noteSight(sight) || range.from === 0 || sight.leastKnown <= from) break;
     }
     return true;
   }

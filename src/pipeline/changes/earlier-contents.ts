@@ -7,6 +7,9 @@ const KNOWN_MS = 60_000;
 /** For contents that the API has shown beside others. */
 const KEPT_MS = 86_400_000;
 
+/** A server may go on showing a record that is gone for so long. */
+const GONE_MS = 3_600_000;
+
 interface Earlier {
   readonly hashes: readonly string[];
   readonly untilMs: number;
@@ -18,6 +21,8 @@ interface Earlier {
  */
 export class EarlierContents {
   private readonly records = new Map<string, Earlier>();
+  /** Id of a record that was deleted → `updated` of its last image, Unix seconds, and when that was. */
+  private readonly gone = new Map<string, { readonly updated: number; readonly atMs: number }>();
 
   /** @param image with its `updated`, so contents of an earlier second are others */
   add(id: string, image: Buffer, nowMs: number): void {
@@ -42,6 +47,18 @@ export class EarlierContents {
 
   has(id: string, image: Buffer, nowMs: number): boolean {
     return this.known(id, nowMs)?.hashes.includes(hashOf(image)) === true;
+  }
+
+  noteGone(id: string, updated: number, nowMs: number): void {
+    this.gone.delete(id);
+    this.gone.set(id, { updated, atMs: nowMs });
+    if (this.gone.size > MOST_RECORDS) this.gone.delete(this.gone.keys().next().value!);
+  }
+
+  /** Whether a record was deleted lately, with a time that is no earlier than this one. */
+  wasGone(id: string, updated: number, nowMs: number): boolean {
+    const gone = this.gone.get(id);
+    return gone !== undefined && updated <= gone.updated && nowMs - gone.atMs <= GONE_MS;
   }
 
   private known(id: string, nowMs: number): Earlier | null {

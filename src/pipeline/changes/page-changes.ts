@@ -81,7 +81,7 @@ export interface PageNews {
  * that comes twice in a page is compared with its own first version.
  */
 export class PageChanges {
-  /** Records that are older than their image, or go back to contents that they had in the same second: see `Doubts`. */
+  /** Records that are older than their image, go back to contents of the same second, or were deleted lately: see `Doubts`. */
   readonly doubtful: VendorRecord[] = [];
   /** Rows that differ from their record's image, beside the row of the image or a newer one in the same answer. */
   readonly outdated: VendorRecord[] = [];
@@ -123,7 +123,7 @@ export class PageChanges {
    *
    * A record that equals its image, or differs in nothing that a reader would notice, did not change. Its image stays as published:
    * the next change's `before` must be the last published `after` (I3, I6).
-   * @param isConfirmed false: a record that is older than its image is doubtful
+   * @param isConfirmed false: a record that is older than its image, or was deleted, is doubtful
    */
   compare(record: VendorRecord, isConfirmed: boolean): void {
     const change = this.changeOf(record, isConfirmed);
@@ -132,9 +132,10 @@ export class PageChanges {
 
   /** The record is gone. */
   remove(id: string): void {
-    const { images } = this.deps;
+    const { images, earlier } = this.deps;
     const before = images.withoutOmitted(this.pending.image(id)!);
     const beforeRecord = images.decode(before);
+    earlier.noteGone(id, beforeRecord.updated, this.observedAtMs);
     this.publish({ op: 'd', id, before, after: null, beforeRecord, afterRecord: null, changedFields: NONE });
   }
 
@@ -169,9 +170,22 @@ export class PageChanges {
     if (before === undefined) {
       // In a feed that began without a snapshot, older records are unknown on purpose.
       if (this.firstSight === 'c' && record.updated < this.beginsAt) return null;
-      return firstSight(record, this.firstSight, image.keep(encoded));
+      if (isConfirmed || !this.wasGone(record))
+        return firstSight(record, this.firstSight, image.keep(encoded));
+      this.doubtful.push(record);
+      return null;
     }
     return this.changeFrom(before, record, isConfirmed);
+  }
+
+  /** Whether the record was deleted lately, and is no newer. Of two rows with one id, nothing tells which one it was. */
+  private wasGone({ id, updated }: VendorRecord): boolean {
+    return this.deps.earlier.wasGone(id, updated, this.observedAtMs) && this.rowsOf(id).length < 2;
+  }
+
+  private rowsOf(id: string): readonly VendorRecord[] {
+    this.rowsOfId ??= rowsOfIds(this.page);
+    return this.rowsOfId.get(id) ?? [];
   }
 
   private changeFrom(published: Buffer, record: VendorRecord, isConfirmed: boolean): Change | null {
@@ -223,8 +237,7 @@ export class PageChanges {
     const isOlder = updated < updatedBefore;
     const image = isOlder ? null : codec.image.encode(record);
     const isKnown = image !== null && earlier.has(id, image, observedAtMs);
-    this.rowsOfId ??= rowsOfIds(this.page);
-    const rows = this.rowsOfId.get(id) ?? [];
+    const rows = this.rowsOf(id);
     const others = isOlder || isKnown ? rows : rows.slice(rows.indexOf(record) + 1);
     if (others.some((row) => (isOlder && row.updated > updated) || images.isShownBy(before, row))) {
       // On another day, a border between two pages may separate these rows.
@@ -336,8 +349,7 @@ function isSurelyWithin(
 
 function symbolOf(record: VendorRecord, { symbolField }: Feed): string | null {
   if (symbolField === null) return null;
-  const { symbol } = record;
-  return symbol === undefined ? (valueAt(record.values, symbolField) as string | null) : symbol;
+  return record.symbol === undefined ? (valueAt(record.values, symbolField) as string | null) : record.symbol;
 }
 
 export function publishedChanges(

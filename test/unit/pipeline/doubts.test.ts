@@ -225,6 +225,21 @@ it('an older version is not published while the API shows a later one than was p
   expect(await published()).toEqual(['r a version 1', 'u a version 2']);
 });
 
+it('a record that was deleted does not come back with one answer of a server that lags, but does if the API shows it again', async () => {
+  const others = Array.from({ length: 9 }, (_, i) => row(`b${i}`, 'b', NOW - 90 + i));
+  let hasGone = () => true;
+  const { published, reconcile } = await start(() => [...(hasGone() ? [row('a', 'a')] : []), ...others], 10);
+  hasGone = () => false;
+  await reconcile();
+  const before = asked.length;
+  hasGone = () => asked.length <= before + 4;
+  await publisher.poll({ wide: true });
+  expect((await published()).slice(-1)).toEqual(['d a a']);
+  hasGone = () => true;
+  await publisher.poll({ wide: true });
+  expect((await published()).slice(-1)).toEqual(['c a a']);
+});
+
 it('older records than their images are published if the API shows nothing else, whatever their number', async () => {
   let age = 0;
   const ids = Array.from({ length: 20 }, (_, i) => `r${i}`);
