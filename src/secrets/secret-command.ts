@@ -60,10 +60,14 @@ function outcome({ code, stdout, stderr }: Ended, known: readonly string[]): Rea
   if (typeof code === 'string') return { problem: `the command could not be run (${code})` };
   // A short text may stand in the words by chance.
   const secrets = printed.length < leastHidden ? known : [...known, printed];
-  const said = excerpt(stderr ?? '', redactKnown(secrets));
+  const redact = redactKnown(secrets);
+  const said = excerpt(stderr ?? '', (text) => redact(text).replace(LIKE_A_SECRET, '[hidden]'));
   const how =
     typeof code === 'number' ? `ended with exit code ${code}` : `was ended after ${LIMIT_MS / 1_000} s`;
   return { problem: `the command ${how}${said === '' ? '' : ` and said: ${said}`}` };
 }
 
 const leastHidden = 4;
+
+/** A command that traces itself says the secret before it has printed it: then nobody knows it. */
+const LIKE_A_SECRET = /(?<![\w.~+=-])(?=[\w.~+=-]*\d)(?=[\w.~+=-]*[a-z])[\w.~+=-]{16,}/gi;

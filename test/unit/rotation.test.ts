@@ -2,6 +2,7 @@ import { readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from
 import path from 'node:path';
 import { Rotation } from '../../src/secrets/rotation';
 import type { Read } from '../../src/secrets/secret-command';
+import { runCommandAtStart } from '../../src/secrets/secret-command';
 import { tempFolder } from '../support/temp-folder';
 
 const folder = tempFolder();
@@ -146,6 +147,15 @@ describe('a secret from a command', () => {
       'first',
       'the command ended with exit code 3 and said: [redacted] and [redacted] are not for you',
     ]);
+  });
+
+  it('says nothing that looks like a secret, though it was not printed', () => {
+    const command =
+      'echo "+ vault read kv/api: s3cr3t-of-the-vault.2026 denied by vault.example.com" >&2; exit 3';
+    expect(runCommandAtStart(command, [])).toEqual({
+      problem:
+        'the command ended with exit code 3 and said: + vault read kv/api: [hidden] denied by vault.example.com',
+    });
   });
 });
 
