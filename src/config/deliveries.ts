@@ -89,6 +89,9 @@ export const deliverySettings = z.strictObject(
 /** It becomes part of the names of a consumer group and of a topic. */
 const deliveryName = /^[a-z0-9][a-z0-9_-]{0,60}$/;
 
+/** Topics beside that of a feed's changes, and those of deliveries. */
+const OTHER_ROLES = /\.(current|dead-letters|source-offset)$/;
+
 export function loadDeliveries(file: ConfigFile, feeds: readonly Feed[], mistakes: Mistake[]): Delivery[] {
   const sections = file.values.deliveries ?? {};
   const add = (path: readonly PropertyKey[], problem: string): void =>
@@ -118,7 +121,10 @@ export function loadDeliveries(file: ConfigFile, feeds: readonly Feed[], mistake
         known.flatMap((one) => one!),
         at,
       );
-    return [{ ...delivery, name, retryForMs: retryFor }];
+    const foreignTopics = delivery.topics.filter(
+      (topic) => !fieldsOf.has(topic.replace(OTHER_ROLES, '')) && !topic.startsWith(groupOf({ name: '' })),
+    );
+    return [{ ...delivery, name, foreignTopics, retryForMs: retryFor }];
   });
 
   function checkFields(paths: readonly string[], fields: readonly string[], at: typeof add): void {

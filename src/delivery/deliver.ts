@@ -7,7 +7,7 @@ import type { Logger } from '../logging/logger';
 import { Outage } from '../logging/outage';
 import { flushSpans, type SpanOptions, traced, traceHeaders } from '../logging/tracing';
 import { createRedactor } from '../secrets/redaction';
-import { type Delivery, groupOf, isWanted, type Target } from './delivery';
+import { type Delivery, foreignTopicsNote, groupOf, isWanted, type Target } from './delivery';
 import { messageOf } from './message';
 import { NotDelivered, sender } from './send';
 import { resetRemedy } from './status';
@@ -21,6 +21,8 @@ export interface DeliverDeps {
   readonly feedOf: (topic: string) => ShownFeed | null;
   readonly signal: AbortSignal;
 }
+
+export const NAME_TOPICS = 'Name the topics of feeds in topics of the delivery.';
 
 /** A crash repeats the requests of this time, ms. Events that are not wanted are too many for a commit after each. */
 const COMMIT_EVERY_MS = 100;
@@ -37,6 +39,8 @@ const [FIRST_REST_MS, LONGEST_REST_MS] = [1_000, 60_000];
  */
 export async function deliver(delivery: Delivery, target: Target, deps: DeliverDeps): Promise<void> {
   const { logger, signal } = deps;
+  const note = foreignTopicsNote(delivery);
+  if (note !== null) logger.warn(`The delivery ${delivery.name}: ${note}.`, { remedy: NAME_TOPICS });
   let said = '';
   for (let restMs = FIRST_REST_MS; !signal.aborted; restMs = Math.min(2 * restMs, LONGEST_REST_MS)) {
     const began = performance.now();

@@ -5,6 +5,8 @@ export interface Delivery {
   readonly name: string;
   /** Without prefix. */
   readonly topics: readonly string[];
+  /** Those that belong to no feed of the settings. Another instance may write to them. */
+  readonly foreignTopics?: readonly string[];
   /** By dotted path into the event's value. All must hold. */
   readonly where: Readonly<Record<string, Condition>>;
   /** Where a new delivery begins. */
@@ -39,6 +41,13 @@ export interface Target {
   readonly shown: string;
   /** Each of them signs, so that a receiver may change from one to the next. None: nothing is signed. */
   readonly secrets: Live<readonly string[]>;
+}
+
+/** What is to be known of topics that belong to no feed; null: there are none. */
+export function foreignTopicsNote({ foreignTopics: [...topics] = [] }: Delivery): string | null {
+  if (topics.length === 0) return null;
+  const [of, are] = topics.length === 1 ? ['topic', 'is'] : ['topics', 'are'];
+  return `the ${of} ${topics.join(', ')} ${are} of no feed of these settings: if no other instance writes to it, nothing comes`;
 }
 
 /** Name of the consumer group of a delivery, without prefix. */

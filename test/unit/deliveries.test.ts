@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { targetOf } from '../../src/config/deliveries';
 import { loadConfig } from '../../src/config/load-config';
-import { isWanted } from '../../src/delivery/delivery';
+import { foreignTopicsNote, isWanted } from '../../src/delivery/delivery';
 import { messageOf } from '../../src/delivery/message';
 import { feedDefinitions } from '../../src/feeds';
 import { createRedactor } from '../../src/secrets/redaction';
@@ -27,6 +27,7 @@ it('a section has the topics, the conditions and the receiver of a delivery', ()
     {
       name: 'desk',
       topics: ['ipos', 'other'],
+      foreignTopics: ['other'],
       where: {
         op: { values: ['c', 'u'], not: false },
         'after.deal_status': { values: [null], not: true },
@@ -36,6 +37,15 @@ it('a section has the topics, the conditions and the receiver of a delivery', ()
       to: { kind: 'webhook', url: 'https://desk.example/hook', secret: null },
     },
   ]);
+});
+
+it.each([
+  ['ipos, other', /^the topic other is of no feed of these settings/],
+  ['other, more.current', /^the topics other, more\.current are of no feed/],
+  ['ipos, ipos.deal-status, ipos.dead-letters, delivery-other.dead-letters', null],
+] as const)('topics that no feed has are told: %s', (topics, note) => {
+  const [delivery] = load(`{ topics: [${topics}], ${hook} }`);
+  expect(foreignTopicsNote(delivery!)).toEqual(note === null ? null : expect.stringMatching(note));
 });
 
 it.each([

@@ -2,6 +2,8 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { targetOf } from '../../config/deliveries';
 import type { Config } from '../../config/load-config';
+import { NAME_TOPICS } from '../../delivery/deliver';
+import { foreignTopicsNote } from '../../delivery/delivery';
 import { errorKinds } from '../../errors';
 import { isCertificateFailure } from '../../net/certificate-failures';
 import { networkCode, networkReason } from '../../net/network-reason';
@@ -18,6 +20,8 @@ export async function* checkDeliveries(
   const isProxied = Object.keys(env).some((name) => /^(https?|all)_proxy$/i.test(name));
   for (const delivery of deliveries) {
     const subject = { check: 'delivery', feed: delivery.name };
+    const note = foreignTopicsNote(delivery);
+    if (note !== null) yield warning(subject, note, NAME_TOPICS);
     const target = targetOf(delivery, { env, cwd, rotation });
     if (!('kind' in target))
       for (const { key, problem } of target)
