@@ -5,7 +5,7 @@ export interface Delivery {
   readonly name: string;
   /** Without prefix. */
   readonly topics: readonly string[];
-  /** Those that belong to no feed of the settings. Another instance may write to them. */
+  /** Topics that belong to no feed of the settings. Another instance may write to them. */
   readonly foreignTopics?: readonly string[];
   /** By dotted path into the event's value. All must hold. */
   readonly where: Readonly<Record<string, Condition>>;
@@ -43,7 +43,7 @@ export interface Target {
   readonly secrets: Live<readonly string[]>;
 }
 
-/** What is to be known of topics that belong to no feed; null: there are none. */
+/** A note for people on topics that belong to no feed; null: there are none. */
 export function foreignTopicsNote({ foreignTopics: [...topics] = [] }: Delivery): string | null {
   if (topics.length === 0) return null;
   const [of, are] = topics.length === 1 ? ['topic', 'is'] : ['topics', 'are'];

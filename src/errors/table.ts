@@ -161,7 +161,7 @@ const api = {
     what: 'The API refused the request. It answered 400, another status or an error of GraphQL that blames the request, for example for a page size that it does not allow.',
     now: NEXT_POLL,
     remedy:
-      "Check the feed's parameters, query and pageSize in highwater.yaml against the vendor's message. If the API refuses a filter that lies too far back, such as that of a reconcile, set beginAt of the feed.",
+      "Check the feed's parameters, query and pageSize in highwater.yaml against the vendor's message. If the API refuses a filter that lies too far back, such as that of a reconcile, set beginAt of the feed; if it refuses positions behind so many rows, set pagingLimit.",
     see: apiDown,
   },
   SOURCE_CLOSED: {

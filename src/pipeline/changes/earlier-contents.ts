@@ -55,7 +55,7 @@ export class EarlierContents {
     if (this.gone.size > MOST_RECORDS) this.gone.delete(this.gone.keys().next().value!);
   }
 
-  /** Whether a record was deleted lately, with a time that is no earlier than this one. */
+  /** Whether a record was deleted lately, with this time or a later one. */
   wasGone(id: string, updated: number, nowMs: number): boolean {
     const gone = this.gone.get(id);
     return gone !== undefined && updated <= gone.updated && nowMs - gone.atMs <= GONE_MS;

@@ -178,7 +178,7 @@ export class PageChanges {
     return this.changeFrom(before, record, isConfirmed);
   }
 
-  /** Whether the record was deleted lately, and is no newer. Of two rows with one id, nothing tells which one it was. */
+  /** Whether the record was deleted lately, and has no later time. Nothing tells which of two rows with one id it was. */
   private wasGone({ id, updated }: VendorRecord): boolean {
     return this.deps.earlier.wasGone(id, updated, this.observedAtMs) && this.rowsOf(id).length < 2;
   }

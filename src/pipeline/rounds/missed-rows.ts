@@ -38,7 +38,7 @@ async function isLeftOut(deps: PollDeps, { id, updated }: MissedRow, signal: Abo
     const { rows, isPresent } = await look(false);
     if (rows.has(id) || !isPresent) return false;
   }
-  // It has not moved meanwhile, and is no row of a server that lags.
+  // It has not moved meanwhile, and no lagging server made it up.
   for (let i = 0; i < LOOKS; i++) if ((await look(true)).rows.get(id) !== updated) return false;
   return true;
 }

@@ -9,7 +9,7 @@ import { PageReader } from './pages/page-reader';
 import { MOST_RESTARTS } from './pages/page-walk';
 import { pagingReach, withPageSize } from './pages/paging';
 import { isCode, REFUSALS } from './pages/refusals';
-import { isOutOfReach } from './pages/window';
+import { isBehindReach } from './pages/window';
 import { WindowReader } from './pages/window-reader';
 import { Clocks } from './present';
 import { type ScanDeps, ScanPosition, type ScanStart } from './scan-position';
@@ -367,7 +367,7 @@ class OrderedScan {
     } catch (error) {
       // With a lag, or without time stamps, each later second would show the same rows again.
       const mayPass = reader.paging().lag === 0 && page.facts.last !== null && this.blocks++ < MOST_RESTARTS;
-      if (!isOutOfReach(error) || !mayPass) throw error;
+      if (!isBehindReach(error) || !mayPass) throw error;
       // Later rows do not wait for rows that cannot be read. The mark stays in front of the latter.
       position.blockedBy ??= error;
       this.moveTo({ ...cursor, anchor: second + 1, expectsRows: false }, null);

@@ -1,3 +1,4 @@
+import { HighwaterError } from '../../../src/errors';
 import type { Feed } from '../../../src/feeds/feed';
 import type { PageRequest, Source, SourcePage } from '../../../src/source/source';
 import { ipo } from '../../support/records';
@@ -135,20 +136,34 @@ it('positions past the end that begin again take a bounded number of requests wi
   expect(asked.length).toBeLessThan(60);
 });
 
-it('later rows do not wait for a second that paging does not reach to its end, and the feed does not count as read', async () => {
-  const wide = Array.from({ length: 150 }, (_, i) => row(`w${i}`, NOW - 500));
-  const rows = [row('a', NOW - 900), ...wide, row('later', NOW - 100)];
-  const { asked, known } = await start(rows, (all, request) => ({ rows: part(all, request) }), {
-    pagingLimit: 100,
-  });
-  await expect(publisher.poll()).rejects.toMatchObject({ code: 'SCAN_BEYOND_REACH' });
-  const { state } = publisher.owned().deps;
-  expect(state.image('later')).toBeDefined();
-  expect(known()).toBe(102);
-  expect(Math.max(...asked.map(({ pageOffset }) => pageOffset))).toBeLessThan(100);
-  expect(state.offset).toMatchObject({ snapshot: 'running', last_complete_scan_ms: null });
-  expect(state.offset.high_water_mark).toBeLessThanOrEqual(NOW - 500);
-});
+it.each([true, false])(
+  'later rows do not wait for a second that paging does not reach to its end, and the feed does not count as read (declared: %s)',
+  async (isDeclared) => {
+    const wide = Array.from({ length: 200 }, (_, i) => row(`w${i}`, NOW - 500));
+    const rows = [row('a', NOW - 900), ...wide, row('later', NOW - 100)];
+    const { asked, known } = await start(
+      rows,
+      (all, request) => {
+        if (request.pageOffset >= 150)
+          throw new HighwaterError(
+            'SOURCE_REQUEST_REFUSED',
+            'GET answered with "Result window is too large".',
+          );
+        return { rows: part(all, request) };
+      },
+      isDeclared ? { pagingLimit: 150 } : {},
+    );
+    const code = isDeclared ? 'SCAN_BEYOND_REACH' : 'SOURCE_REQUEST_REFUSED';
+    await expect(publisher.poll()).rejects.toMatchObject({ code });
+    const { state } = publisher.owned().deps;
+    expect(state.image('later')).toBeDefined();
+    expect(known()).toBe(152);
+    const furthest = Math.max(...asked.map(({ pageOffset }) => pageOffset));
+    expect(furthest).toBeLessThan(isDeclared ? 150 : 151);
+    expect(state.offset).toMatchObject({ snapshot: 'running', last_complete_scan_ms: null });
+    expect(state.offset.high_water_mark).toBeLessThanOrEqual(NOW - 500);
+  },
+);
 
 describe('rows that the API has and does not show', () => {
   const rows = Array.from({ length: 120 }, (_, i) => row(`r${String(i).padStart(3, '0')}`, NOW - 9_000 + i));

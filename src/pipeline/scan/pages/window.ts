@@ -2,7 +2,7 @@ import { type ErrorCode, HighwaterError } from '../../../errors';
 import type { Feed } from '../../../feeds/feed';
 import type { PageReader } from './page-reader';
 import { withPageSize } from './paging';
-import { unlessRefused } from './refusals';
+import { isCode, REFUSALS, unlessRefused } from './refusals';
 
 /** Rows that only paging can tell apart. */
 export interface Window {
@@ -38,10 +38,16 @@ export function beyondReach({ name }: Feed, { from, second, reach }: Window): Hi
   );
 }
 
+const outOfReach: readonly ErrorCode[] = ['SCAN_BEYOND_REACH', 'SCAN_PAGING_IGNORED', 'SCAN_PAGES_EMPTY'];
+
 /** Errors of a window whose rows paging does not show: a smaller one, or a later one, may be read. */
 export function isOutOfReach(error: unknown): error is HighwaterError {
-  const codes: readonly ErrorCode[] = ['SCAN_BEYOND_REACH', 'SCAN_PAGING_IGNORED', 'SCAN_PAGES_EMPTY'];
-  return error instanceof HighwaterError && codes.includes(error.code);
+  return isCode(error, outOfReach);
+}
+
+/** As `isOutOfReach`, behind a first page: an API that refuses the others has a limit of its own. */
+export function isBehindReach(error: unknown): error is HighwaterError {
+  return isCode(error, [...outOfReach, ...REFUSALS]);
 }
 
 export function pagingIgnored(
