@@ -358,6 +358,8 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
     if (!(await isRead(publisher, vendor.rows, shape, pageSize))) return;
     // If ties change places, or pages are lost, a look may miss one of two rows with one id, like a record that changes and changes back.
     if (shape.beside !== 'nothing' && (shape.ties === 'by page' || shape.isNextLost)) return;
+    // On two pages of a few rows, two rows with one id look like a record that changes.
+    if (hasTwins(shape) && pageSize === 2) return;
     // Two rows of one time may be published once when they first come on two pages.
     for (let more = hasTwins(shape) ? 2 : 0; ; more--) {
       const { seq } = publisher.owned().deps.state.offset;
