@@ -42,7 +42,7 @@ export interface Round {
 /** The owned feed as a round needs it. Its position moves while the round is read. */
 export interface RoundDeps extends ScanDeps {
   readonly feed: Feed;
-  readonly state: Pick<FeedState, 'offset' | 'latestSeconds' | 'records'>;
+  readonly state: Pick<FeedState, 'offset' | 'sampleSeconds' | 'records'>;
 }
 
 /** From the high-water mark, less an overlap, to the end of the records that the server showed when the poll began. */
@@ -55,8 +55,8 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
     wide,
     paging: learnedPaging(offset, feed),
     shownRecords: shownRecords(offset),
-    stepSeconds: stepOf(deps.state.latestSeconds(STEP_EVIDENCE)),
-    latestSeconds: deps.state.latestSeconds,
+    stepSeconds: stepOf(deps.state.sampleSeconds(STEP_SAMPLE), feed),
+    sampleSeconds: deps.state.sampleSeconds,
     isKnown: (id: string) => deps.state.records.find(id) !== -1,
   };
   const check = new ReadableCheck(feed, offset.high_water_mark, start.snapshot, deps.logger);
@@ -76,12 +76,19 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
   };
 }
 
-const STEP_EVIDENCE = 20;
+const STEP_SAMPLE = 200;
+const LEAST_STEPS = 10;
 
-/** The step of times that are rounded to minutes, hours or days; 1: they are not, or there are too few of them. */
-function stepOf(seconds: readonly number[]): number {
-  if (seconds.length < STEP_EVIDENCE) return 1;
-  return [86_400, 3_600, 60].find((step) => seconds.every((second) => second % step === 0)) ?? 1;
+/** The step of times that are all rounded to minutes, hours or days; 1: they are not, or nothing shows it. */
+function stepOf(seconds: Iterable<number>, { windowSeconds = Number.POSITIVE_INFINITY }: Feed): number {
+  const found = new Set<number>();
+  const steps = [86_400, 3_600, 60].filter((step) => step <= windowSeconds);
+  for (const second of seconds) {
+    while (steps.length > 0 && second % steps[0]! !== 0) steps.shift();
+    if (steps.length === 0) return 1;
+    found.add(second);
+  }
+  return found.size < LEAST_STEPS ? 1 : steps[0]!;
 }
 
 /**
@@ -177,8 +184,12 @@ class ReadableCheck {
       shown.size > 0
         ? `\`highwater reconcile ${feed.name}\` proves it`
         : 'a reconcile proves it once the API shows a record again';
+    const isOfRanges = feed.windowSeconds !== undefined && shown.size === 0;
+    const what = isOfRanges
+      ? 'shows no row where records are known'
+      : `shows ${shown.size} of ${known} records`;
     const message =
-      `Feed ${feed.name}: the API shows ${shown.size} of ${known} records. The poll does not count as complete, and nothing is deleted. If ` +
+      `Feed ${feed.name}: the API ${what}. The poll does not count as complete, and nothing is deleted. If ` +
       `they are gone, ${proof}. Otherwise look at what the token may see.`;
     remind(feed, 'too few', () => logger.warn(message, { feed: feed.name }));
     return true;

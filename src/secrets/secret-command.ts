@@ -61,7 +61,7 @@ function outcome({ code, stdout, stderr }: Ended, known: readonly string[]): Rea
   // A short text may stand in the words by chance.
   const secrets = printed.length < leastHidden ? known : [...known, printed];
   const redact = redactKnown(secrets);
-  const said = excerpt(stderr ?? '', (text) => redact(text).replace(LIKE_A_SECRET, '[hidden]'));
+  const said = excerpt(stderr ?? '', (text) => withoutSecrets(redact(text)));
   const how =
     typeof code === 'number' ? `ended with exit code ${code}` : `was ended after ${LIMIT_MS / 1_000} s`;
   return { problem: `the command ${how}${said === '' ? '' : ` and said: ${said}`}` };
@@ -69,5 +69,13 @@ function outcome({ code, stdout, stderr }: Ended, known: readonly string[]): Rea
 
 const leastHidden = 4;
 
-/** A command that traces itself says the secret before it has printed it: then nobody knows it. */
-const LIKE_A_SECRET = /(?<![\w.~+=-])(?=[\w.~+=-]*\d)(?=[\w.~+=-]*[a-z])[\w.~+=-]{16,}/gi;
+/** A command that traces itself says the secret before it has printed it: then nobody knows it. Hides words that look like one. */
+function withoutSecrets(text: string): string {
+  const named = text.replaceAll(/(\bbearer\s+|(?:token|password|secret|key)\s*[=:]\s*)\S+/gi, '$1[hidden]');
+  // Neither names of hosts nor paths from the root.
+  return named.replaceAll(/(?<![\w.~+=/-])(?!\/)[\w.~+=/-]{16,}/g, (word) =>
+    /\d/.test(word) && /[a-z]/i.test(word) && !/^[\w-]+(\.[\w-]+)*\.[a-z]{2,}$/i.test(word)
+      ? '[hidden]'
+      : word,
+  );
+}

@@ -116,7 +116,8 @@ function behindLastRow(
 /** Whether the last two rows, which are of two records, have the value. */
 function isShared(rows: readonly unknown[], value: string, path: string, context: NextPageContext): boolean {
   const [before, last] = rows.slice(-2);
-  if (rows.length < 2) return false;
+  // By a part of its id, an API may keep the rows of one value together.
+  if (rows.length < 2 || idPaths(context).includes(path)) return false;
   const isOther = idPaths(context).some(
     (of) => String(valueAtPath(before, of)) !== String(valueAtPath(last, of)),
   );

@@ -179,7 +179,9 @@ function failureOfStatus(text: string, answer: Answer): SourceFailure {
   const said = messageIn(value, answer) ?? describeBody(text, answer);
   const pause = askedPause(status, headers, answer.nowMs);
   const named = status === 400 ? reportedCode(value, answer) : null;
-  const code = isRateLimit(status, pause, text) ? 'SOURCE_RATE_LIMITED' : (named ?? codeOfStatus(status));
+  const code = isRateLimit(status, pause, `${said} ${codesIn(text)}`)
+    ? 'SOURCE_RATE_LIMITED'
+    : (named ?? codeOfStatus(status));
   if (code === 'SOURCE_REDIRECTED') return answered(code, `a redirect to ${target(answer)}`, answer);
   const isNamed = code === 'SOURCE_UNAUTHORIZED' && !isUsual(auth);
   const carried = isNamed ? `; the token was sent ${carriedAs(auth)}` : '';
@@ -189,10 +191,17 @@ function failureOfStatus(text: string, answer: Answer): SourceFailure {
 }
 
 /** Some APIs answer 403 where others answer 429, and some of them say so only in words (`rateLimitExceeded`). */
-function isRateLimit(status: number, pause: AskedPause | null, text: string): boolean {
+function isRateLimit(status: number, pause: AskedPause | null, said: string): boolean {
   const words =
     /rate.?limit|too many requests|(limit|quota).{0,3}exceeded|exceeded.{0,30}quota|resource_exhausted/i;
-  return status === 403 && (pause !== null || words.test(text.slice(0, HEAD_BYTES)));
+  const others = /unreg|unauthenticated|revoked|denied|licen[cs]e|seat/i;
+  return status === 403 && (pause !== null || (words.test(said) && !others.test(said)));
+}
+
+/** Values by which an error report names its kind. */
+function codesIn(text: string): string {
+  const codes = text.slice(0, HEAD_BYTES).matchAll(/"(?:code|reason|status|error_?code)"\s*:\s*"([^"]*)"/gi);
+  return [...codes].map(([, code]) => code).join(' ');
 }
 
 function codeOfStatus(status: number): ErrorCode {

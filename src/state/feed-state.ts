@@ -96,9 +96,10 @@ export async function feedState(feed: FeedDefinition, decoder: ImageDecoder, res
       const number = images.find(id);
       return number === -1 ? null : images.seenAt(number);
     },
-    /** Times of the records that came last, Unix seconds. */
-    latestSeconds: (count: number): number[] =>
-      images.latest(count).map((number) => recordOf(number).updated),
+    /** Times of about so many records, Unix seconds: of the last one, and of others before it. */
+    *sampleSeconds(count: number): IterableIterator<number> {
+      for (const number of images.sample(count)) yield recordOf(number).updated;
+    },
     hasDeadLetter: (sha256: string): boolean => deadLetters.has(sha256),
     /** @throws HighwaterError STATE_TOO_LARGE, long before an image would find no place */
     assertRoom,

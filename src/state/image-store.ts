@@ -220,12 +220,10 @@ export function imageStore(options: ImageFile = { fd: null }) {
     *numbers(from = 0): IterableIterator<number> {
       for (let number = from; number < used; number++) if (has(number, TAKEN)) yield number;
     },
-    /** So many of them, from the last one on. */
-    latest(count: number): number[] {
-      const numbers: number[] = [];
-      for (let number = used - 1; number >= 0 && numbers.length < count; number--)
-        if (has(number, TAKEN)) numbers.push(number);
-      return numbers;
+    /** About so many of them, from the last one to the first, at like distances. */
+    *sample(count: number): IterableIterator<number> {
+      const step = Math.max(1, Math.floor(used / count));
+      for (let number = used - 1; number >= 0; number -= step) if (has(number, TAKEN)) yield number;
     },
     /** In the order in which images lie, which is the quickest to read. Nothing may come or go meanwhile. */
     stored: (): IterableIterator<number> => slabs.numbers(),

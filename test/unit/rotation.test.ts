@@ -150,12 +150,12 @@ describe('a secret from a command', () => {
   });
 
   it('says nothing that looks like a secret, though it was not printed', () => {
-    const command =
-      'echo "+ vault read kv/api: s3cr3t-of-the-vault.2026 denied by vault.example.com" >&2; exit 3';
-    expect(runCommandAtStart(command, [])).toEqual({
-      problem:
-        'the command ended with exit code 3 and said: + vault read kv/api: [hidden] denied by vault.example.com',
-    });
+    const said =
+      'kv/api s3cr3t-of-the-vault.2026 wJalrXUtn1/K7MDENG+bPxRf by eu-west-1.vault.example.com Bearer abcdef';
+    const { problem } = runCommandAtStart(`echo "${said}" >&2; exit 3`, []) as { problem: string };
+    expect(problem).toMatch(
+      /said: kv\/api \[hidden\] \[hidden\] by eu-west-1\.vault\.example\.com Bearer \[hidden\]$/,
+    );
   });
 });
 

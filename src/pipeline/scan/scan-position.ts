@@ -15,7 +15,7 @@ import type { WalkEnd } from './pages/window';
 const LATE_INTERVALS = 3;
 
 /** An API that answers only ranges is asked for so many records, if it seems to show nothing. */
-const ASKED_FOR = 3;
+const ASKED_FOR = 5;
 /** The mark waits for so many ranges. */
 const MOST_RANGES = 24;
 
@@ -39,8 +39,8 @@ export interface ScanStart {
   readonly shownRecords?: number;
   /** Whether a record is known. Default: all are. */
   readonly isKnown?: (id: string) => boolean;
-  /** Times of the records that came last. */
-  readonly latestSeconds?: (count: number) => readonly number[];
+  /** Times of about so many records. */
+  readonly sampleSeconds?: (count: number) => Iterable<number>;
   /** All pages are read as well, as far as paging reaches, so that no row is left to the filter. */
   readonly withoutFilter?: boolean;
 }
@@ -64,7 +64,7 @@ export class ScanPosition {
 
   private readonly duringSnapshot: boolean;
   private readonly shownRecords: number;
-  private readonly latestSeconds: ScanStart['latestSeconds'];
+  private readonly sampleSeconds: ScanStart['sampleSeconds'];
   readonly isKnown: ScanStart['isKnown'];
   private mark: number;
 
@@ -72,13 +72,13 @@ export class ScanPosition {
     readonly feed: Feed,
     readonly reader: PageReader,
     private readonly logger: Logger,
-    start: Pick<ScanStart, 'snapshot' | 'highWaterMark' | 'shownRecords' | 'latestSeconds' | 'isKnown'>,
+    start: Pick<ScanStart, 'snapshot' | 'highWaterMark' | 'shownRecords' | 'sampleSeconds' | 'isKnown'>,
     public shownBelow: number,
   ) {
     this.duringSnapshot = start.snapshot;
     this.mark = start.highWaterMark;
     this.shownRecords = start.shownRecords ?? 0;
-    this.latestSeconds = start.latestSeconds;
+    this.sampleSeconds = start.sampleSeconds;
     this.isKnown = start.isKnown;
   }
 
@@ -128,16 +128,20 @@ export class ScanPosition {
   }
 
   /**
-   * A filter that shows nothing may be right, so the whole feed is asked for; if the API answers only ranges, the ranges of a few records.
+   * A filter that shows nothing may be right, so the whole feed is asked for; if the API answers only ranges, the ranges of some records.
    * @returns whether nothing is left of the feed's records
    */
   async showsNothing(): Promise<boolean> {
-    const { feed, reader, shownRecords, latestSeconds } = this;
+    const { feed, reader, shownRecords, sampleSeconds } = this;
     if (shownRecords === 0 || this.isFeedEmpty) return this.isFeedEmpty;
-    for (const second of feed.windowSeconds === undefined ? [0] : (latestSeconds?.(ASKED_FOR) ?? [])) {
+    for (const second of feed.windowSeconds === undefined ? [0] : (sampleSeconds?.(ASKED_FOR) ?? [])) {
+      // Some APIs refuse times ahead of the present.
+      if (second > this.mark) continue;
       const { facts } = await believed(reader, second, true);
       this.isFeedEmpty = facts.length === 0;
-      if (!this.isFeedEmpty) return false;
+      if (this.isFeedEmpty) continue;
+      this.hasShownRows = true;
+      return false;
     }
     if (this.isFeedEmpty) reader.setPaging({ ...reader.paging(), lagTestedAt: 0 }); // the next poll asks again
     return this.isFeedEmpty;

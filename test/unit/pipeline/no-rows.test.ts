@@ -237,7 +237,9 @@ it.each(['updated', 'newest'] as const)(
       await ranges.poll({ wide: hour % 3 === 0 });
     }
     expect(deps.state.offset.last_complete_scan_ms).toBe(last_complete_scan_ms);
-    expect(ranges.logger.warnings).toStrictEqual([expect.stringContaining('shows 0 of 60 records')]);
+    expect(ranges.logger.warnings).toStrictEqual([
+      expect.stringContaining('shows no row where records are known'),
+    ]);
     isIll = false;
     await ranges.poll();
     expect(deps.state.offset).toMatchObject({ record_count: 80, last_complete_scan_ms: clock.ms });
@@ -254,6 +256,23 @@ it.each(['updated', 'newest'] as const)(
     }
   },
 );
+
+it('a feed with ranges is well though its latest records are gone, or dated ahead of what the API takes', async () => {
+  const beginAt = answer.ms / 1000 - 20_000;
+  const shape = { style: 'offset', range: 600, refusesAhead: true } as const;
+  const other = await unwell(shape, () => false, { beginAt });
+  other.vendor.write('ahead', other.clock.ms / 1000 + 1_800);
+  await other.publisher.poll();
+  for (const id of ['r157', 'r158', 'r159']) other.vendor.rows.delete(id);
+  for (let i = 0; i < 10; i++) {
+    other.clock.ms += 240_000;
+    const before = other.requests();
+    await other.publisher.poll({ wide: i % 2 === 0 });
+    expect(other.publisher.owned().deps.state.offset.last_complete_scan_ms).toBe(other.clock.ms);
+    expect(other.requests() - before).toBeLessThan(60);
+  }
+  expect(other.publisher.logger.warnings).toStrictEqual([]);
+});
 
 it('a poll of everything that commits a new record before its end counts as complete', async () => {
   const shape = { filter: false, order: 'id', endsEmpty: true } as const;

@@ -105,6 +105,16 @@ it.each(['offset', 'cursor'] as const)(
   },
 );
 
+it('a total that is one too high hides no row of a feed of one page', async () => {
+  const shape = { style: 'offset', filter: false, says: 'total' } as const;
+  const vendor = vendorOf(shape, from(50_000, 20));
+  const { fetchPage } = vendor;
+  vendor.fetchPage = async (...args) => ({ ...(await fetchPage(...args)), total: 21 });
+  const paging = { ...unknownPaging(30), longestPage: 21 };
+  const { last } = await read(shape, vendor, { snapshot: false, wide: true, paging });
+  expect(last).toMatchObject({ complete: true, settled: true });
+});
+
 describe('an API whose pages have become shorter', () => {
   const start = { snapshot: false, wide: true, paging: { ...unknownPaging(50), longestPage: 50 } } as const;
 

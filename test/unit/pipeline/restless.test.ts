@@ -70,3 +70,15 @@ it('a change that is shown late is read though its time was rounded down to the 
   await publisher.poll();
   expect(publisher.owned().deps.state.recordCount).toBe(vendor.rows.size);
 });
+
+it('a batch of one midnight does not make polls read the day before it', async () => {
+  const { publisher, vendor, counts } = await start({ style: 'cursor' }, 100);
+  const midnight = Math.floor(NOW_MS / 86_400_000) * 86_400;
+  for (let i = 0; i < 500; i++) vendor.write(`day ${i}`, midnight - 80_000 + 100 * i + 1);
+  for (let i = 0; i < 30; i++) vendor.write(`batch ${i}`, midnight);
+  for (let i = 0; i < 60; i++) vendor.rows.delete(`r${i}`);
+  await publisher.poll();
+  const before = counts.requests;
+  await publisher.poll();
+  expect(counts.requests - before).toBeLessThan(5);
+});

@@ -341,6 +341,14 @@ it.each<[string, string, RawResponse['headers'], number | undefined]>([
   expect((found as { retryAfterMs?: number }).retryAfterMs).toBe(ms);
 });
 
+it.each([
+  '{"error":{"message":"Access denied: the key was revoked."},"rate_limit":{"limit":100,"remaining":99}}',
+  '{"error":{"message":"Daily Limit for Unauthenticated Use Exceeded.","errors":[{"reason":"dailyLimitExceededUnreg"}]}}',
+  '{"message":"No.","documentation_url":"https://example.com/rate-limit"}',
+])('403 that only mentions a limit is a refusal: %s', async (body) => {
+  expect(await interpret(body, 403)).toMatchObject({ code: 'SOURCE_FORBIDDEN' });
+});
+
 it('403 with requests that remain is a refusal', async () => {
   const headers = { 'x-ratelimit-remaining': '59', 'x-ratelimit-reset': '9' };
   expect(await interpret('{"message":"not in your plan"}', 403, headers)).toMatchObject({

@@ -139,7 +139,6 @@ export class PageReader {
     return { updatedSince: this.least(from), ...(Number.isFinite(end) && { updatedUntil: end }) };
   }
 
-  /** As `pagingReach`. */
   get reach(): number {
     return pagingReach(this.feed);
   }
@@ -240,10 +239,11 @@ export class PageReader {
    * @param behind the page that ends them: it has no rows, or shows some again @param shown rows on the pages before it
    */
   noteEnd(from: number, behind: FetchedPage, shown: number): void {
-    const { feed, known, presentLength } = this;
-    const isFiltered =
-      feed.parameters.updatedSince !== null && known.lag < WHOLE_FEED && this.least(from) > 0;
-    const mayLack = shown > 0 && (this.last.get(from)?.length ?? 0) < presentLength ? presentLength : 0;
+    const { n = 0, length = 0 } = this.last.get(from) ?? {};
+    const full = n > 0 ? this.presentLength : this.fullLength;
+    const hasFilter = this.feed.parameters.updatedSince !== null && this.known.lag < WHOLE_FEED;
+    const isFiltered = hasFilter && this.least(from) > 0;
+    const mayLack = shown > 0 && length < full ? full : 0;
     this.announced.noteEnd(behind, { from, shown, isFiltered, mayLack });
   }
 
