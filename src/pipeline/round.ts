@@ -76,11 +76,15 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
   };
 }
 
-const STEP_SAMPLE = 200;
+const STEP_SAMPLE = 100;
 const LEAST_STEPS = 10;
 
 /** The step of times that are all rounded to minutes, hours or days; 1: they are not, or nothing shows it. */
-function stepOf(seconds: Iterable<number>, { windowSeconds = Number.POSITIVE_INFINITY }: Feed): number {
+function stepOf(
+  seconds: Iterable<number>,
+  { updatedField, windowSeconds = Number.POSITIVE_INFINITY }: Feed,
+): number {
+  if (updatedField === null) return 1;
   const found = new Set<number>();
   const steps = [86_400, 3_600, 60].filter((step) => step <= windowSeconds);
   for (const second of seconds) {
