@@ -46,8 +46,8 @@ export interface Target {
 /** A note for people on topics that belong to no feed; null: there are none. */
 export function foreignTopicsNote({ foreignTopics: [...topics] = [] }: Delivery): string | null {
   if (topics.length === 0) return null;
-  const [of, are] = topics.length === 1 ? ['topic', 'is'] : ['topics', 'are'];
-  return `the ${of} ${topics.join(', ')} ${are} of no feed of these settings: if no other instance writes to it, nothing comes`;
+  const [what, them] = topics.length === 1 ? ['topic', 'it'] : ['topics', 'them'];
+  return `no feed of these settings writes to the ${what} ${topics.join(', ')}: if no other instance writes to ${them}, nothing comes`;
 }
 
 /** Name of the consumer group of a delivery, without prefix. */

@@ -1,7 +1,7 @@
 import type { HighwaterError } from '../../errors';
 import type { Paging, ScanPage } from '../../types';
 import { isCode, REFUSALS } from './pages/refusals';
-import { takesPageSize } from './pages/window';
+import { tryPageSize } from './pages/window';
 import type { ScanPosition } from './scan-position';
 
 /**
@@ -19,7 +19,7 @@ export async function* allPages(position: ScanPosition, otherBorders: boolean): 
   const usual = reader.learned();
   const length = longestPage ?? pageSize;
   const isShorter = otherBorders && reader.bordersMove === 'by-size' && length > 1;
-  if (isShorter) await takesPageSize(reader, length - 1, 0);
+  if (isShorter) await tryPageSize(reader, length - 1, 0);
   try {
     for await (const page of allRanges(position, otherBorders)) yield isShorter ? asUsual(page, usual) : page;
   } finally {

@@ -46,13 +46,18 @@ it.each(['page', 'offset', 'cursor', 'link'] as const)(
   },
 );
 
-it.each(['page', 'cursor'] as const)(
-  'polls by %s do not use the page size of a reconcile, also after an error cut it short',
-  async (style) => {
+it.each([
+  ['page', 1],
+  ['page', 4],
+  ['cursor', 1],
+  ['cursor', 4],
+] as const)(
+  'polls by %s do not use the page size of a reconcile, also after an error at its request %i cut it short',
+  async (style, last) => {
     let isReconcile = false;
     let shorter = 0;
     const { feed, vendor, publisher, offset } = await start({ style }, ({ pageSize }) => {
-      if (isReconcile && pageSize === 9 && ++shorter === 4)
+      if (isReconcile && pageSize === 9 && ++shorter === last)
         throw new HighwaterError('SOURCE_UNAVAILABLE', 'GET answered with 503.');
     });
     const { page_size, longest_page } = offset();

@@ -2,7 +2,7 @@ import type { Feed } from '../../../feeds/feed';
 import { type FetchedPage, haveSameKeys, keepsOrder, type PageFacts, seamRows } from './page-facts';
 import type { PageReader } from './page-reader';
 import { LEAST_EVIDENCE } from './paging';
-import { beyondReach, pagingIgnored, takesPageSize, type WalkEnd, type Window } from './window';
+import { beyondReach, pagingIgnored, tryPageSize, type WalkEnd, type Window } from './window';
 
 export const MOST_WALKS = 20;
 
@@ -207,7 +207,7 @@ export class PageWalk {
     const length = this.otherLength(first);
     if (length === 0) return false;
     if (this.reader.bordersMove === 'by-position') this.secondBegin = length;
-    else this.hasFixedSize = !(await takesPageSize(this.reader, length, this.window.from));
+    else this.hasFixedSize = !(await tryPageSize(this.reader, length, this.window.from));
     if (this.hasFixedSize) return false;
     this.hasMovedBorders = true;
     this.hasOtherBorders = true;

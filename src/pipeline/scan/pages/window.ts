@@ -64,13 +64,17 @@ export function pagingIgnored(
 }
 
 /**
- * Asks for pages of another size from now on, unless the API refuses the first of them: some know only a few sizes.
- * @returns whether it does so
+ * Asks for pages of another size from now on, unless the API refuses the first page of that size: some know only a few sizes.
+ * @returns whether pages have the other size. Also after an error they have the size from before
  */
-export async function takesPageSize(reader: PageReader, pageSize: number, from: number): Promise<boolean> {
-  const before = reader.paging();
-  reader.setPaging(withPageSize(before, pageSize));
-  if ((await unlessRefused(reader.read(from, 0, 0))) !== null) return true;
-  reader.setPaging({ ...reader.paging(), pageSize: before.pageSize, longestPage: before.longestPage });
-  return false;
+export async function tryPageSize(reader: PageReader, size: number, from: number): Promise<boolean> {
+  const { pageSize, longestPage } = reader.paging();
+  reader.setPaging(withPageSize(reader.paging(), size));
+  let isTaken = false;
+  try {
+    isTaken = (await unlessRefused(reader.read(from, 0, 0))) !== null;
+  } finally {
+    if (!isTaken) reader.setPaging({ ...reader.paging(), pageSize, longestPage });
+  }
+  return isTaken;
 }
