@@ -95,10 +95,7 @@ export interface FeedStatus {
 /** A feed is behind after this many poll intervals without a complete scan. */
 const INTERVALS = 3;
 
-/**
- * Clocks of two machines may differ by so many ms. A scan that was later than that is of a clock that was set back since, so that nobody
- * knows when it was.
- */
+/** Clocks of two machines may differ by this much. Nobody knows when a scan was that lies further ahead: its clock was wrong. */
 const CLOCKS_DIFFER_MS = 60_000;
 
 export function feedStatus(knowledge: FeedKnowledge, nowMs: number): FeedStatus {

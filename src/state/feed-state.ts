@@ -96,7 +96,7 @@ export async function feedState(feed: FeedDefinition, decoder: ImageDecoder, res
       const number = images.find(id);
       return number === -1 ? null : images.seenAt(number);
     },
-    /** Times of about so many records, Unix seconds: of the last one, and of others before it. */
+    /** `updated` of about this many records, spread evenly over the feed, from the last to the first. Unix seconds. */
     *sampleSeconds(count: number): IterableIterator<number> {
       for (const number of images.sample(count)) yield recordOf(number).updated;
     },

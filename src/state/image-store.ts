@@ -220,7 +220,7 @@ export function imageStore(options: ImageFile = { fd: null }) {
     *numbers(from = 0): IterableIterator<number> {
       for (let number = from; number < used; number++) if (has(number, TAKEN)) yield number;
     },
-    /** About so many of them, from the last one to the first, at like distances. */
+    /** About this many of them, spread evenly, from the last to the first. */
     *sample(count: number): IterableIterator<number> {
       const step = Math.max(1, Math.floor(used / count));
       for (let number = used - 1; number >= 0; number -= step) if (has(number, TAKEN)) yield number;

@@ -38,7 +38,7 @@ async function isLeftOut(deps: PollDeps, { id, updated }: MissedRow, signal: Abo
     const { rows, isPresent } = await look(false);
     if (rows.has(id) || !isPresent) return false;
   }
-  // It has not moved meanwhile, and no lagging server made it up.
+  // It has not moved meanwhile, and each answer shows it: one of a server that lags proves nothing.
   for (let i = 0; i < LOOKS; i++) if ((await look(true)).rows.get(id) !== updated) return false;
   return true;
 }

@@ -14,9 +14,9 @@ import type { WalkEnd } from './pages/window';
 /** After so many poll intervals without a complete scan, a feed counts as behind. */
 const LATE_INTERVALS = 3;
 
-/** An API that answers only ranges is asked for so many records, if it seems to show nothing. */
+/** If an API that answers only ranges seems to show nothing, it is asked for the ranges of this many records. */
 const ASKED_FOR = 5;
-/** The mark waits for so many ranges. */
+/** The mark waits in front of this many empty ranges. */
 const MOST_RANGES = 24;
 
 /** The begin of a scan, and the facts known before it. Times are Unix seconds. */
@@ -39,7 +39,7 @@ export interface ScanStart {
   readonly shownRecords?: number;
   /** Whether a record is known. Default: all are. */
   readonly isKnown?: (id: string) => boolean;
-  /** Times of about so many records. */
+  /** `updated` of about this many records, spread over the feed. Unix seconds. */
   readonly sampleSeconds?: (count: number) => Iterable<number>;
   /** All pages are read as well, as far as paging reaches, so that no row is left to the filter. */
   readonly withoutFilter?: boolean;

@@ -208,7 +208,7 @@ async function leavesOutLater(reader: PageReader, anchor: number): Promise<boole
   return false;
 }
 
-/** So many seconds that are read with a long lag show what one walk over all of them would show. */
+/** After this many seconds that were read with a long lag, one walk over all of them costs less. */
 const MOST_SLOW = 20;
 
 /** Tests during a snapshot whether the lag that was learned is one. When it is learned, there may be too few rows to tell. */

@@ -257,7 +257,7 @@ it.each(['updated', 'newest'] as const)(
   },
 );
 
-it('a feed with ranges is well though its latest records are gone, or dated ahead of what the API takes', async () => {
+it('a feed with ranges is well though its latest records are gone, or ahead of the present, which the API refuses', async () => {
   const beginAt = answer.ms / 1000 - 20_000;
   const shape = { style: 'offset', range: 600, refusesAhead: true } as const;
   const other = await unwell(shape, () => false, { beginAt });

@@ -45,7 +45,7 @@ export function isOutOfReach(error: unknown): error is HighwaterError {
   return isCode(error, outOfReach);
 }
 
-/** As `isOutOfReach`, behind a first page: an API that refuses the others has a limit of its own. */
+/** As `isOutOfReach`, for pages behind a first one: an API that refuses these pages has a limit that nobody declared. */
 export function isBehindReach(error: unknown): error is HighwaterError {
   return isCode(error, [...outOfReach, ...REFUSALS]);
 }
