@@ -40,10 +40,6 @@ const behaviourSchema = z.strictObject({
   capStep: z.enum(['cap', 'asked']).default('cap'),
   /** Every page is the first page. */
   ignorePaging: z.boolean().default(false),
-  /** A page size above 1000 is taken as 1000, or refused with 400. */
-  oversized: z.enum(['clamp', 'reject']).default('clamp'),
-  /** Greatest value of the page parameter; above it 400. */
-  pageLimit: z.int().min(0).default(100_000),
   /** Greatest record position that paging reaches; above it 400. */
   positionLimit: z.int().min(0).nullable().default(null),
   /** Order under updated-since. `shuffled` differs from request to request; `insertion` is by first appearance. */
@@ -75,8 +71,6 @@ const behaviourSchema = z.strictObject({
   moveRowsPerRequest: z.int().min(0).default(0),
   /** Which rows move: the first in order, or any. */
   moveWhich: z.enum(['first', 'random']).default('random'),
-  /** Answers XML to a request whose Accept header does not name JSON. */
-  xmlUnlessAccepted: z.boolean().default(false),
   drift: driftSchema.prefault({}),
 });
 export type Behaviour = z.infer<typeof behaviourSchema>;

@@ -23,16 +23,7 @@ export interface Endpoint {
   /** Where a record has its ticker symbol; the parameter that filters by it. */
   readonly symbol: (record: JsonRecord) => unknown;
   readonly symbols: string | null;
-  /** Parameter → the field with which it is compared. */
-  readonly filters: Readonly<Record<string, (record: JsonRecord) => unknown>>;
-  /** Key type → the member that the search keys are compared with; null: the name of the record's analyst. */
-  readonly searchKeys: Readonly<Record<string, string | null>> | null;
-  readonly sort: boolean;
-  /** Parameter that selects the members to return. */
-  readonly fields: string | null;
 }
-
-const member = (name: string) => (record: JsonRecord) => record[name];
 
 export const endpoints: Readonly<Record<FeedName, Endpoint>> = {
   insights: {
@@ -46,15 +37,6 @@ export const endpoints: Readonly<Record<FeedName, Endpoint>> = {
     defaultOrder: 'date',
     symbol: (record) => (record.security as JsonRecord | null | undefined)?.symbol,
     symbols: 'symbols',
-    filters: { analyst: member('analyst_id'), rating_id: member('rating_id') },
-    searchKeys: {
-      firm_id: 'firm_id',
-      firm: 'firm',
-      analyst_id: 'analyst_id',
-      analyst_name: null,
-    },
-    sort: true,
-    fields: null,
   },
   analysts: {
     path: '/api/v2.1/calendar/ratings/analysts',
@@ -67,15 +49,6 @@ export const endpoints: Readonly<Record<FeedName, Endpoint>> = {
     defaultOrder: 'insertion',
     symbol: () => '',
     symbols: null,
-    filters: {
-      analyst: member('id'),
-      analyst_name: member('name_full'),
-      firm: member('firm_id'),
-      firm_name: member('firm_name'),
-    },
-    searchKeys: null,
-    sort: false,
-    fields: 'fields',
   },
   ipos: {
     path: '/api/v2.1/calendar/ipos',
@@ -90,11 +63,7 @@ export const endpoints: Readonly<Record<FeedName, Endpoint>> = {
     },
     latestDayDefault: false,
     defaultOrder: 'date',
-    symbol: member('ticker'),
+    symbol: (record) => record.ticker,
     symbols: 'parameters[tickers]',
-    filters: { 'parameters[ipo_type]': member('ipo_type') },
-    searchKeys: null,
-    sort: false,
-    fields: null,
   },
 };

@@ -6,11 +6,8 @@ import { createFaultBook, type Fault, type FaultRule } from './http/faults';
 import { type QueryText, readQuery } from './http/query';
 import { createRequestLog, type SeenRequest } from './http/request-log';
 import { createRandom, hashText, type Random } from './random';
-import type { RecordBytes } from './store/record-bytes';
 import { selectWindow, type Window } from './store/select';
 import { createStore, type FeedStore } from './store/store';
-import { parseVersion } from './store/versions';
-import type { Version } from './store/view';
 
 /** Called when a request has arrived, before it is answered: a place to change records in the middle of a scan. */
 export type RequestHook = (number: number, request: SeenRequest) => void | Promise<void>;
@@ -38,8 +35,6 @@ export interface RateLimit {
   readonly perSecond: number;
   /** Requests that may come at once after a rest. */
   readonly burst: number;
-  /** How `Retry-After` is written. */
-  readonly retryAfter?: 'seconds' | 'date' | 'absent';
 }
 
 export type Market = ReturnType<typeof createMarket>;
@@ -71,7 +66,6 @@ export function createMarket(options: MarketOptions) {
   const stores = { insights: storeOf('insights'), analysts: storeOf('analysts'), ipos: storeOf('ipos') };
   const faults = createFaultBook(createRandom(seed ^ hashText('faults')));
   for (const rule of options.faults ?? []) faults.add(rule);
-  let budget = createBudget(options.rateLimit ?? null, clock);
   let hook = options.onRequest ?? null;
 
   return {
@@ -89,11 +83,7 @@ export function createMarket(options: MarketOptions) {
     /** Changes switches of one feed, or of all. @throws ZodError for a switch that does not exist */
     behave,
     accepts: (token: string): boolean => tokens === null || tokens.includes(token),
-    /** Null: no limit. */
-    limitRate(limit: RateLimit | null): void {
-      budget = createBudget(limit, clock);
-    },
-    takeFromBudget: (token: string) => budget(token),
+    takeFromBudget: createBudget(options.rateLimit ?? null, clock),
     async onRequest(request: SeenRequest): Promise<void> {
       await hook?.(request.number, request);
     },
@@ -104,7 +94,7 @@ export function createMarket(options: MarketOptions) {
     answerPage(feed: FeedName, text: QueryText, requestNumber: number, fault: Fault | null): Page {
       const endpoint = endpoints[feed];
       const behaviour = behaviours[feed];
-      const query = readQuery(endpoint, behaviour, text, (id) => stores.analysts.get(id)?.name_full);
+      const query = readQuery(endpoint, text);
       const withoutRows = (answer: Answer): Page => ({ answer, rows: 0 });
       if ('status' in query) return withoutRows(query);
       if (query.page < behaviour.firstPage && behaviour.pageZero !== 'first')
@@ -120,10 +110,8 @@ export function createMarket(options: MarketOptions) {
       const range = pageRange(query.page, query.pageSize, window.length, behaviour);
       if (range === null) return withoutRows(badRequest('Page offset out of range'));
       const to = fault?.kind === 'short' ? Math.min(range.to, range.from + fault.rows) : range.to;
-      const rows = window.rows(range.from, to);
-      const records = rows.map((row) => row.bytes!);
-      const shown = query.fields === null ? records : withFields(rows, query.fields);
-      const made = pageOf(endpoint, behaviour, shown);
+      const rows = window.rows(range.from, to).map(({ bytes }) => bytes!);
+      const made = pageOf(endpoint, behaviour, rows);
       moveRows(store, window, behaviour, random);
       return { answer: made, rows: rows.length };
     },
@@ -146,16 +134,6 @@ function pageRange(
   const from = isPast ? (behaviour.pastEnd === 'first' ? 0 : last) : asked;
   if (behaviour.positionLimit !== null && from > behaviour.positionLimit) return null;
   return { from, to: from + rows };
-}
-
-function withFields(rows: readonly Version[], fields: readonly string[]): RecordBytes[] {
-  return rows.map((row) => {
-    const chosen = Object.fromEntries(
-      Object.entries(parseVersion(row)).filter(([name]) => fields.includes(name)),
-    );
-    const bytes = Buffer.from(JSON.stringify(chosen));
-    return { slab: bytes, start: 0, end: bytes.length };
-  });
 }
 
 /** Rows that change while they are being read: they leave their place and come back at the end. */
@@ -214,8 +192,7 @@ function createBudget(limit: RateLimit | null, clock: () => number) {
     bucket.left = Math.min(limit.burst, filled);
     bucket.atMs = now;
     buckets.set(token, bucket);
-    if (bucket.left < 1)
-      return { as: limit.retryAfter ?? 'seconds', seconds: (1 - bucket.left) / limit.perSecond };
+    if (bucket.left < 1) return { as: 'seconds' as const, seconds: (1 - bucket.left) / limit.perSecond };
     bucket.left -= 1;
     return null;
   };

@@ -107,10 +107,10 @@ export const scenarios = {
       marketDayMs: 1000,
       faults: [
         { fault: { kind: 'status', status: 503 }, probability: 0.15 },
-        { fault: { kind: 'html', status: 502 }, probability: 0.1 },
+        { fault: { kind: 'status', status: 502 }, probability: 0.1 },
         { fault: { kind: 'reset' }, probability: 0.1 },
         { fault: { kind: 'truncated' }, probability: 0.1 },
-        { fault: { kind: 'empty-body' }, probability: 0.05 },
+        { fault: { kind: 'status', status: 200, shape: 'empty' }, probability: 0.05 },
         { fault: { kind: 'not-ok' }, probability: 0.05 },
         { fault: { kind: 'hang' }, probability: 0.02 },
       ],

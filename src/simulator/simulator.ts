@@ -14,8 +14,6 @@ export interface SimulatorOptions extends SeedOptions, MarketOptions {
   readonly host?: string;
   /** Compresses answers by gzip for clients that accept it. Default true. */
   readonly compress?: boolean;
-  /** How long an idle connection stays open, ms. Default 72000. */
-  readonly keepAliveMs?: number;
   /** Milliseconds between the events of the market day; default: it does not run by itself. */
   readonly marketDayMs?: number;
 }
@@ -26,10 +24,7 @@ export type Simulator = Awaited<ReturnType<typeof startSimulator>>;
 export async function startSimulator(options: SimulatorOptions = {}) {
   const market = createMarket(options);
   const marketDay = createMarketDay(market, seedMarket(market, options));
-  const app = await createVendorHttp(market, {
-    compress: options.compress ?? true,
-    keepAliveMs: options.keepAliveMs ?? 72_000,
-  });
+  const app = await createVendorHttp(market, options.compress ?? true);
   await app.listen({ port: options.port ?? 0, host: options.host ?? '127.0.0.1' });
   const { port, address, family } = app.server.address() as AddressInfo;
   if (options.marketDayMs !== undefined) marketDay.start(options.marketDayMs);
@@ -46,7 +41,6 @@ export async function startSimulator(options: SimulatorOptions = {}) {
     behaviour: market.behaviour,
     fault: faults.add,
     clearFaults: faults.clear,
-    limitRate: market.limitRate,
     onRequest: market.hook,
     /** Present records by id. A complete reader must have all of them. */
     truth: (feed: FeedName): Map<string, JsonRecord> => stores[feed].truth(),

@@ -34,7 +34,7 @@ export const faults: readonly FaultRule[] = [
   { fault: { kind: 'reset' }, probability: 0.004 },
   { fault: { kind: 'reset', when: 'middle' }, probability: 0.004 },
   { fault: { kind: 'truncated' }, probability: 0.004 },
-  { fault: { kind: 'html' }, probability: 0.003 },
+  { fault: { kind: 'status', status: 200, shape: 'html' }, probability: 0.003 },
   { fault: { kind: 'not-ok' }, probability: 0.003 },
 ];
 

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../endpoints';
-import { type Answer, answer, json, noRoute } from './answer';
+import { type Answer, answer, noRoute } from './answer';
 import type { Fault } from './faults';
 
 type StatusFault = Extract<Fault, { kind: 'status' }>;
@@ -39,8 +39,6 @@ export function answerWithoutRecords(
       const { headers, ...plain } = shaped(status, shape);
       return { ...plain, headers: { ...headers, ...(retryAfter && retryAfterHeader(retryAfter, serverMs)) } };
     }
-    case 'empty-body':
-      return answer(200, '');
     case 'not-ok':
       return answer(
         fault.status,
@@ -48,10 +46,6 @@ export function answerWithoutRecords(
           ? `{"status":"error","error":{"code":5,"message":"upstream failed"},"${responseKey}":[]}`
           : '{"data":null,"errors":[{"code":"internal","id":"internal","value":"upstream failed"}],"ok":false}',
       );
-    case 'html':
-    case 'string':
-    case 'text':
-      return shaped(fault.status, fault.kind);
     case 'redirect': {
       const location = fault.withQuery ? fault.location.replace(/\/$/, '') + url : fault.location;
       return answer(fault.status, '', { location });
@@ -105,8 +99,6 @@ export function spoil(fault: Fault, whole: Answer, endpoint: Endpoint): Answer {
       };
     case 'large':
       return { ...whole, body: enlarged(whole.body, fault.megabytes * 1024 * 1024) };
-    case 'xml':
-      return toXml(whole, endpoint);
     default:
       return whole;
   }
@@ -116,13 +108,4 @@ export function spoil(fault: Fault, whole: Answer, endpoint: Endpoint): Answer {
 function enlarged(body: Buffer, bytes: number): Buffer {
   const missing = Math.max(0, Math.floor(bytes) - body.length);
   return Buffer.concat([body.subarray(0, 1), Buffer.alloc(missing, ' '), body.subarray(1)]);
-}
-
-export function toXml(whole: Answer, endpoint: Endpoint): Answer {
-  const rows = (whole.body.toString().match(/"id":/g) ?? []).length;
-  return answer(
-    200,
-    `<?xml version="1.0" encoding="UTF-8"?>\n<result is_array="true"><${endpoint.responseKey}>${'<item/>'.repeat(rows)}</${endpoint.responseKey}></result>`,
-    { ...whole.headers, 'content-type': json.replace('json', 'xml') },
-  );
 }

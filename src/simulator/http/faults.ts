@@ -16,10 +16,6 @@ const faultSchema = z.discriminatedUnion('kind', [
     shape: z.enum(['errors', 'message', 'string', 'text', 'html', 'empty']).optional(),
     retryAfter: retryAfter.optional(),
   }),
-  /** HTML where JSON belongs. */
-  z.strictObject({ kind: z.literal('html'), status: z.int().default(200) }),
-  /** 200 and no body. */
-  z.strictObject({ kind: z.literal('empty-body') }),
   /** The JSON ends in the middle; the HTTP answer itself is whole. */
   z.strictObject({ kind: z.literal('truncated') }),
   /** The connection is reset before the answer, or in the middle of its body. */
@@ -36,11 +32,6 @@ const faultSchema = z.discriminatedUnion('kind', [
     status: z.int().default(200),
     beside: z.enum(['null', 'list']).default('null'),
   }),
-  /** A bare JSON string. */
-  z.strictObject({ kind: z.literal('string'), status: z.int().default(200) }),
-  /** `{"text":…}` */
-  z.strictObject({ kind: z.literal('text'), status: z.int().default(200) }),
-  z.strictObject({ kind: z.literal('xml') }),
   z.strictObject({
     kind: z.literal('redirect'),
     location: z.string().default('http://other-host.invalid/'),

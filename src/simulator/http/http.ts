@@ -5,7 +5,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { endpoints, type FeedName, feedNames } from '../endpoints';
 import type { Market } from '../market';
 import { type Answer, answer, noRoute, unauthorized } from './answer';
-import { answerWithoutRecords, retryAfterHeader, spoil, toXml } from './fault-answers';
+import { answerWithoutRecords, retryAfterHeader, spoil } from './fault-answers';
 import type { Fault } from './faults';
 import type { QueryText } from './query';
 import type { SeenRequest } from './request-log';
@@ -15,15 +15,15 @@ const gzipped = promisify(gzip);
 const LEAST_COMPRESSED = 1_024;
 
 /** The vendor's three endpoints, and its gateway's word on any other path. */
-export async function createVendorHttp(market: Market, options: { compress: boolean; keepAliveMs: number }) {
+export async function createVendorHttp(market: Market, compress: boolean) {
   const app = fastify({
     forceCloseConnections: true,
-    keepAliveTimeout: options.keepAliveMs,
+    keepAliveTimeout: 72_000,
     bodyLimit: 256 * 1024 * 1024,
   });
   const stopping = new AbortController();
   app.addHook('preClose', async () => stopping.abort());
-  if (options.compress) {
+  if (compress) {
     app.addHook('onSend', async (request, reply, body) => {
       const isAccepted = /\bgzip\b/.test(String(request.headers['accept-encoding']));
       if (!isAccepted || !Buffer.isBuffer(body) || body.length < LEAST_COMPRESSED) return body;
@@ -104,17 +104,12 @@ function makeAnswer(
   const wait = market.takeFromBudget(token);
   if (wait !== null)
     return answer(429, '{"message":"API rate limit exceeded"}', retryAfterHeader(wait, serverMs));
-  const behaviour = market.behaviour(feed);
-  const page = market.cache.answer(request.url, serverMs, behaviour.cacheSeconds, () =>
+  const { cacheSeconds } = market.behaviour(feed);
+  const page = market.cache.answer(request.url, serverMs, cacheSeconds, () =>
     market.answerPage(feed, query, seen.number, fault),
   );
   seen.rows = page.rows;
-  const accept = request.headers.accept ?? '';
-  const whole =
-    behaviour.xmlUnlessAccepted && !accept.includes('json') && page.answer.status === 200
-      ? toXml(page.answer, endpoints[feed])
-      : page.answer;
-  return fault === null ? whole : spoil(fault, whole, endpoints[feed]);
+  return fault === null ? page.answer : spoil(fault, page.answer, endpoints[feed]);
 }
 
 function tokenOf(request: FastifyRequest): string | null {

@@ -1,5 +1,4 @@
-import type { Behaviour } from '../behaviour';
-import type { Endpoint, JsonRecord } from '../endpoints';
+import type { Endpoint } from '../endpoints';
 import { type Answer, badRequest } from './answer';
 
 export type QueryText = Readonly<Record<string, string | string[] | undefined>>;
@@ -9,18 +8,11 @@ export type FeedQuery = Exclude<ReturnType<typeof readQuery>, Answer>;
 
 const defaultPageSize = 100;
 const maxPageSize = 1000;
+const maxPage = 100_000;
 const maxSymbols = 50;
 
-/**
- * @param analystName the full name that belongs to an analyst's id
- * @returns the query, or the answer that refuses it
- */
-export function readQuery(
-  endpoint: Endpoint,
-  behaviour: Behaviour,
-  query: QueryText,
-  analystName: (id: string) => unknown,
-) {
+/** The query, or the answer that refuses it. */
+export function readQuery(endpoint: Endpoint, query: QueryText) {
   const text = (name: string): string | null => {
     const value = query[name];
     const last = Array.isArray(value) ? value.at(-1) : value;
@@ -28,10 +20,9 @@ export function readQuery(
   };
 
   const page = wholeNumber(text(endpoint.page), 0);
-  if (page === null || page > behaviour.pageLimit) return badRequest('Invalid page');
+  if (page === null || page > maxPage) return badRequest('Invalid page');
   const asked = wholeNumber(text(endpoint.pageSize), defaultPageSize);
   if (asked === null || asked === 0) return badRequest('Invalid page size');
-  if (asked > maxPageSize && behaviour.oversized === 'reject') return badRequest('Invalid page size');
   const since = text(endpoint.updatedSince);
   const updatedSince = since === null ? null : wholeNumber(since, 0);
   if (since !== null && updatedSince === null) return badRequest('Invalid updated');
@@ -52,24 +43,6 @@ export function readQuery(
     list === null ? null : new Set(list.split(',').map((symbol) => symbol.trim().toUpperCase()));
   if (symbols !== null && symbols.size > maxSymbols) return badRequest('Too many tickers');
 
-  const matches: ((record: JsonRecord) => boolean)[] = [];
-  for (const [name, member] of Object.entries(endpoint.filters)) {
-    const wanted = text(name);
-    if (wanted !== null) matches.push(oneOf(member, wanted));
-  }
-  const keys = text('search_keys');
-  if (endpoint.searchKeys !== null && keys !== null) {
-    const member = endpoint.searchKeys[text('search_keys_type') ?? ''];
-    if (member === undefined) return badRequest('Invalid search_keys_type');
-    matches.push(
-      oneOf((record) => (member === null ? analystName(String(record.analyst_id)) : record[member]), keys),
-    );
-  }
-
-  const sort = endpoint.sort ? text('sort') : null;
-  const sorted = sort === null ? null : /^(date|updated):(asc|desc)$/.exec(sort);
-  if (sort !== null && sorted === null) return badRequest('Invalid sort');
-
   return {
     page,
     pageSize: Math.min(asked, maxPageSize),
@@ -78,16 +51,7 @@ export function readQuery(
     from,
     to,
     symbols,
-    /** Every one of them must hold. */
-    matches,
-    fields: endpoint.fields === null ? null : (text(endpoint.fields)?.split(',') ?? null),
-    sort: sorted && { field: sorted[1]!, ascending: sorted[2] === 'asc' },
   };
-}
-
-function oneOf(member: (record: JsonRecord) => unknown, wanted: string): (record: JsonRecord) => boolean {
-  const values = new Set(wanted.split(',').map((value) => value.trim()));
-  return (record) => values.has(String(member(record)));
 }
 
 function wholeNumber(text: string | null, otherwise: number): number | null {

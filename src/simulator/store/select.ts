@@ -2,7 +2,6 @@ import type { Behaviour } from '../behaviour';
 import type { Endpoint } from '../endpoints';
 import type { FeedQuery } from '../http/query';
 import { type Random, shuffle } from '../random';
-import { parseVersion } from './versions';
 import { lowerBound, type Version, type View } from './view';
 
 /** All rows that an answer's pages are cut from. */
@@ -26,7 +25,7 @@ export function selectWindow(
       ? null
       : firstShown[behaviour.since](query.updatedSince);
   const low = since === null ? 0 : lowerBound(view.byUpdated, since);
-  const order = orderOf(endpoint, query, behaviour);
+  const order = query.updatedSince === null ? endpoint.defaultOrder : behaviour.order;
 
   switch (order) {
     case 'asc':
@@ -40,8 +39,6 @@ export function selectWindow(
       return listWindow(keptOf(sinceOf(view.byInsertion(), since), keep));
     case 'date':
       return listWindow(keptOf(sinceOf(view.byDate(), since), keep));
-    case 'date:asc':
-      return listWindow([...keptOf(sinceOf(view.byDate(), since), keep)].reverse());
   }
 }
 
@@ -53,17 +50,6 @@ const firstShown: Readonly<Record<Behaviour['since'], (since: number) => number>
   hours: (since) => (since === 0 ? 0 : since + 8 * 3600),
   earlier: (since) => Math.max(0, since - 8 * 3600),
 };
-
-function orderOf(
-  endpoint: Endpoint,
-  query: FeedQuery,
-  behaviour: Behaviour,
-): Behaviour['order'] | 'date:asc' {
-  if (query.updatedSince !== null) return behaviour.order;
-  if (query.sort?.field === 'updated') return query.sort.ascending ? 'asc' : 'desc';
-  if (query.sort?.field === 'date') return query.sort.ascending ? 'date:asc' : 'date';
-  return endpoint.defaultOrder;
-}
 
 function rowFilter(
   endpoint: Endpoint,
@@ -82,12 +68,6 @@ function rowFilter(
   if (to !== null && view.latestDate() > to) tests.push((row) => row.date <= to);
   const symbols = query.symbols;
   if (symbols !== null) tests.push((row) => symbols.has(row.symbol));
-  if (query.matches.length > 0) {
-    tests.push((row) => {
-      const record = parseVersion(row);
-      return query.matches.every((matches) => matches(record));
-    });
-  }
   return tests.length === 0 ? null : (row) => tests.every((test) => test(row));
 }
 

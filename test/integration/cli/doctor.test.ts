@@ -96,7 +96,7 @@ describe.each<[string, BehaviourChange | FaultRule, Partial<DoctorLine>, RegExp,
   ],
   [
     'answers with a page for people',
-    { fault: { kind: 'html' }, feed: 'ipos', times: 100 },
+    { fault: { kind: 'status', status: 200, shape: 'html' }, feed: 'ipos', times: 100 },
     { state: 'failed', code: 'SOURCE_NOT_JSON' },
     /ipos/,
     /HIGHWATER_API_URL/,

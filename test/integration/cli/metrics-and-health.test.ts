@@ -292,7 +292,7 @@ it('never shows a token, whatever the API answers (I10)', async () => {
     { kind: 'status', status: 500, shape: 'text' },
     { kind: 'redirect' },
     { kind: 'not-ok' },
-    { kind: 'html' },
+    { kind: 'status', status: 200, shape: 'html' },
     { kind: 'reset' },
     { kind: 'status', status: 401 },
   ];

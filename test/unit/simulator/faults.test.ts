@@ -65,12 +65,10 @@ describe('a fault', () => {
     }));
 
   it.each<[string, FaultInput, number, string]>([
-    ['html', { kind: 'html' }, 200, '<html>'],
-    ['html with 502', { kind: 'html', status: 502 }, 502, '<html>'],
+    ['html', { kind: 'status', status: 200, shape: 'html' }, 200, '<html>'],
     ['not ok with 200', { kind: 'not-ok' }, 200, '{"data":null,"errors":[{'],
-    ['a bare string', { kind: 'string' }, 200, '"Something went wrong"'],
-    ['text', { kind: 'text' }, 200, '{"text":"Something went wrong"}'],
-    ['xml', { kind: 'xml' }, 200, '<?xml'],
+    ['a bare string', { kind: 'status', status: 200, shape: 'string' }, 200, '"Something went wrong"'],
+    ['text', { kind: 'status', status: 200, shape: 'text' }, 200, '{"text":"Something went wrong"}'],
     ['another key', { kind: 'wrong-key' }, 200, '{"results":['],
     ['no route', { kind: 'no-route' }, 404, 'no Route matched'],
   ])('answers %s', (_name, fault, status, part) =>
@@ -84,7 +82,10 @@ describe('a fault', () => {
 
   it('answers 200 with nothing', () =>
     withSimulator({}, async (simulator) => {
-      expect(await met(simulator, { kind: 'empty-body' })).toMatchObject({ status: 200, text: '' });
+      expect(await met(simulator, { kind: 'status', status: 200, shape: 'empty' })).toMatchObject({
+        status: 200,
+        text: '',
+      });
     }));
 
   it('cuts the JSON but not the HTTP answer', () =>
