@@ -116,8 +116,7 @@ async function reset(name: string, { to, topic, yes }: ResetFlags, open: Open): 
     throw usageError(what, NOT_MOVED, 'Name a group of consumers.');
   }
   const what = `groups reset moves the positions of ${name}`;
-  const asking = () => confirmed(name, what, { input: context.stdin(), output: context.stderr }, signal);
-  if (yes !== true && !(await asking())) {
+  if (yes !== true && !(await confirmed(name, what, context))) {
     context.note('highwater: nothing was moved.\n');
     return 1;
   }

@@ -3,15 +3,14 @@ import { askOwner } from '../../commands/ask-owner';
 import type { Command, Facts, Outcome } from '../../commands/command';
 import { type Config, loadConfig } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
-import type { Feed } from '../../feeds/feed';
 import { harmless } from '../../format/short-text';
 import { examineLocalLog } from '../../log/local/examine';
 import { commandsTopic, feedTopics } from '../../log/topics';
-import { createLogger, type Logger } from '../../logging/logger';
+import { createLogger } from '../../logging/logger';
 import { actAsOwner } from '../../runtime/act-as-owner';
 import { instanceName } from '../../runtime/worker';
 import { createRedactor } from '../../secrets/redaction';
-import { type OpenLog, openLog } from '../log/open-log';
+import { openLog } from '../log/open-log';
 import type { Flags } from '../process/cli-command';
 import type { CommandContext } from '../process/command-context';
 import { feedNamed } from '../process/command-line';
@@ -26,17 +25,6 @@ export interface OperateFlags extends Flags {
   readonly wait: number;
 }
 
-interface Operation extends OpenLog {
-  readonly feed: Feed;
-  readonly command: Command;
-  readonly config: Config;
-  readonly flags: OperateFlags;
-  readonly logger: Logger;
-  readonly context: CommandContext;
-  readonly report: OperationReport;
-  readonly screen: ProgressScreen;
-}
-
 /**
  * Carries out a command: the publisher that owns the feed does it, wherever it runs; if there is none, this process acquires the
  * feed.
@@ -48,91 +36,97 @@ export async function operate(
   flags: OperateFlags,
   context: CommandContext,
 ): Promise<number> {
-  const config = loadConfig({ flags, env: context.env, cwd: context.cwd }, 'feeds');
+  const { env, cwd, signal } = context;
+  const config = loadConfig({ flags, env, cwd }, 'feeds');
   context.hide(config.secrets);
   const feed = feedNamed(feedName, config.feeds, 'No request was sent.');
   // The outcome is printed; the log is only for what goes wrong.
   const level = config.log.level === 'info' ? 'warn' : config.log.level;
   const screen = progressScreen(context, flags.json !== true && config.log.format === 'pretty');
   const logger = createLogger({ ...config.log, level, secrets: config.secrets, ...screen.logging });
-  const open = openLog(config, { logger, signal: context.signal, instance: instanceName() });
+  const instance = instanceName();
+  const { commitLog: log, registry, place } = openLog(config, { logger, signal, instance });
   // The reason of a failed command may hold text of another server.
   const redact = createRedactor(config.secrets);
   const print = (text: string): Promise<void> => context.print(redact(text));
   const report = operationReport(feed.name, command, flags.json === true, { ...context, print }, screen);
-  const operation = { ...open, feed, command, config, flags, logger, context, report, screen };
+  const named = `${command.name} of ${feed.name}`;
   try {
-    await assertPublished(operation);
-    const outcome = (await askPublisher(operation)) ?? (await actHere(operation));
-    return await report.outcome(outcome);
+    await assertPublished();
+    return await report.outcome((await askPublisher()) ?? (await actHere()));
   } catch (error) {
     if (error instanceof Left) return 1;
-    if (!context.signal.aborted || error instanceof HighwaterError) throw error;
-    screen.write(`highwater: ${command.name} of ${feed.name} was interrupted before it began.\n`);
+    if (!signal.aborted || error instanceof HighwaterError) throw error;
+    screen.write(`highwater: ${named} was interrupted before it began.\n`);
     return 1;
   } finally {
     screen.end();
-    await open.commitLog.close();
+    await log.close();
+  }
+
+  /** Without this check a wrong folder or prefix would get a new log. */
+  async function assertPublished(): Promise<void> {
+    const names = await unlessAborted(log.topicNames(), signal);
+    const { sourceOffset } = feedTopics(feed, config.topicPrefix);
+    if (names?.includes(sourceOffset.name)) return;
+    const what =
+      names === null
+        ? `there is no log in ${place} yet`
+        : `the log in ${place} has no topic ${sourceOffset.name}: nothing of feed ${feed.name} was published there`;
+    throw new HighwaterError('LOG_MISSING', what, {
+      now: 'No request was sent.',
+      remedy:
+        'Name the log that a publisher writes to (HIGHWATER_DATA_DIR, or KAFKA_BROKERS; HIGHWATER_TOPIC_PREFIX), or start one (`highwater run`).',
+    });
+  }
+
+  /** @returns null when no publisher has the request or will get it */
+  async function askPublisher(): Promise<Outcome | null> {
+    if (!publisherMayRun(config)) return null;
+    const topic = commandsTopic(config.appId, config.topicPrefix);
+    const { accepted, progress } = report;
+    const deps = { log, registry, topic, instance, acceptWithinMs: flags.wait, accepted, progress };
+    const answer = await askOwner(feed.name, command, deps, signal).catch((error: unknown) => {
+      if (!(error instanceof HighwaterError) || error.code === 'COMMAND_UNANSWERED') throw error;
+      const now = 'The command ends here. A publisher that did get the request may still carry it out.';
+      throw new HighwaterError(error.code, error.message, { cause: error, now, remedy: error.remedy });
+    });
+    switch (answer.kind) {
+      case 'answered':
+        return answer.outcome;
+      case 'left':
+        throw left(`${answer.owner} goes on with ${named}; this command does not wait for the answer`);
+      case 'not accepted':
+        if (!signal.aborted) return null;
+        throw left(`${named} is withdrawn: no publisher had accepted it`);
+    }
+  }
+
+  function left(what: string): Left {
+    screen.write(`highwater: ${what}.\n`);
+    return new Left();
+  }
+
+  async function actHere(): Promise<Outcome> {
+    // Only a process that acts as a publisher needs the API.
+    const withApi = loadConfig({ flags, env, cwd, rotation: config.rotation }, 'api');
+    const { onRestore } = publisherProgress(screen, logger);
+    const outcomes: Outcome[] = [];
+    const answer = (outcome: Outcome) => void outcomes.push(outcome);
+    const request = { command, progress: report.progress, answer };
+    report.acting();
+    const deps = { log, registry, logger, onRestore, instance };
+    await actAsOwner(feed, withApi, deps, request, signal).catch((error: unknown) => {
+      if (!(error instanceof HighwaterError) || error.code !== 'LOG_OWNED') throw error;
+      const what = `no publisher accepted ${named}, and ${error.message}`;
+      throw new HighwaterError('COMMAND_NOT_ACCEPTED', what, { cause: error });
+    });
+    return outcomes[0]!;
   }
 }
 
 /** The operator has stopped waiting, and has been told what follows. */
 class Left extends Error {}
-
-/** Without this check a wrong folder or prefix would get a new log. */
-async function assertPublished({ commitLog, context, feed, config, place }: Operation): Promise<void> {
-  const names = await unlessAborted(commitLog.topicNames(), context.signal);
-  const { sourceOffset } = feedTopics(feed, config.topicPrefix);
-  if (names?.includes(sourceOffset.name)) return;
-  const what =
-    names === null
-      ? `there is no log in ${place} yet`
-      : `the log in ${place} has no topic ${sourceOffset.name}: nothing of feed ${feed.name} was published there`;
-  throw new HighwaterError('LOG_MISSING', what, {
-    now: 'No request was sent.',
-    remedy:
-      'Name the log that a publisher writes to (HIGHWATER_DATA_DIR, or KAFKA_BROKERS; HIGHWATER_TOPIC_PREFIX), or start one (`highwater run`).',
-  });
-}
-
-/** @returns null when no publisher has the request or will get it */
-async function askPublisher(operation: Operation): Promise<Outcome | null> {
-  const { config, feed, command, flags, context, report, screen, commitLog, registry } = operation;
-  if (!publisherMayRun(config)) return null;
-  const answer = await askOwner(
-    feed.name,
-    command,
-    {
-      log: commitLog,
-      registry,
-      topic: commandsTopic(config.appId, config.topicPrefix),
-      instance: instanceName(),
-      acceptWithinMs: flags.wait,
-      accepted: report.accepted,
-      progress: report.progress,
-    },
-    context.signal,
-  ).catch((error: unknown) => {
-    if (!(error instanceof HighwaterError) || error.code === 'COMMAND_UNANSWERED') throw error;
-    const now = 'The command ends here. A publisher that did get the request may still carry it out.';
-    throw new HighwaterError(error.code, error.message, { cause: error, now, remedy: error.remedy });
-  });
-  switch (answer.kind) {
-    case 'answered':
-      return answer.outcome;
-    case 'left':
-      screen.write(
-        `highwater: ${answer.owner} goes on with ${command.name} of ${feed.name}; this command does not wait for the answer.\n`,
-      );
-      throw new Left();
-    case 'not accepted':
-      if (!context.signal.aborted) return null;
-      screen.write(
-        `highwater: ${command.name} of ${feed.name} is withdrawn: no publisher had accepted it.\n`,
-      );
-      throw new Left();
-  }
-}
 
 /** The embedded log names its publisher, and the operating system tells whether that process runs. */
 function publisherMayRun({ kafka, dataDir }: Config): boolean {
@@ -140,31 +134,6 @@ function publisherMayRun({ kafka, dataDir }: Config): boolean {
   const { owner, ownerRuns } = examineLocalLog(dataDir);
   return owner !== null && ownerRuns !== false;
 }
-
-async function actHere(operation: Operation): Promise<Outcome> {
-  const { feed, command, flags, logger, context, report, commitLog, registry } = operation;
-  const { rotation } = operation.config;
-  // Only a process that acts as a publisher needs the API.
-  const config = loadConfig({ flags, env: context.env, cwd: context.cwd, rotation }, 'api');
-  const { onRestore } = publisherProgress(operation.screen, logger);
-  const deps = { log: commitLog, registry, logger, onRestore, instance: instanceName() };
-  const outcomes: Outcome[] = [];
-  const request = {
-    command,
-    progress: report.progress,
-    answer: (outcome: Outcome) => void outcomes.push(outcome),
-  };
-  report.acting();
-  await actAsOwner(feed, config, deps, request, context.signal).catch((error: unknown) => {
-    if (!(error instanceof HighwaterError) || error.code !== 'LOG_OWNED') throw error;
-    const what = `no publisher accepted ${command.name} of ${feed.name}, and ${error.message}`;
-    throw new HighwaterError('COMMAND_NOT_ACCEPTED', what, { cause: error });
-  });
-  return outcomes[0]!;
-}
-
-/** Shows the progress and the outcome of a command. */
-type OperationReport = ReturnType<typeof operationReport>;
 
 /** The contract of `--json`: one object a line, with these members in this order. */
 interface ReportLine {
@@ -178,12 +147,13 @@ interface ReportLine {
   readonly error: { readonly code: string; readonly message: string; readonly remedy: string } | null;
 }
 
+/** Shows the progress and the outcome of a command. */
 function operationReport(
   feed: string,
   { name }: Command,
   json: boolean,
   { print, width }: Pick<CommandContext, 'print' | 'width'>,
-  screen: Pick<ProgressScreen, 'set' | 'write' | 'end'>,
+  screen: ProgressScreen,
 ) {
   const nothing = { owner: null, summary: null, facts: {}, error: null };
   let last = '';

@@ -6,95 +6,62 @@ import { HighwaterError } from '../../errors';
 import { CliCommand } from '../process/cli-command';
 import type { CommandContext, RunCommand } from '../process/command-context';
 import { dateValue, durationValue, usageError, wholeNumberValue } from '../process/command-line';
-import type { Input, Output } from '../terminal/terminal';
 import { type OperateFlags, operate } from './operate';
 
 /** Commands for one feed or several: `pause ipos`, `reset ipos --yes`, `resume --all`. */
 export function operatorCommands(run: RunCommand): CliCommand[] {
   return [
-    simple(run, { name: 'pause' }),
-    simple(run, { name: 'resume' }),
-    resetCommand(run),
-    simple(run, { name: 'snapshot' }),
-    reconcileCommand(run),
-    backfillCommand(run),
+    ofFeeds(run, 'pause', () => ({ name: 'pause' })),
+    ofFeeds(run, 'resume', () => ({ name: 'resume' })),
+    ofFeeds(run, 'reset', () => ({ name: 'reset' }), confirmedReset).option('--yes', 'Do not ask'),
+    ofFeeds(run, 'snapshot', () => ({ name: 'snapshot' })),
+    ofFeeds(run, 'reconcile', ({ dryRun = false, allowDeletes = null }) => ({
+      name: 'reconcile',
+      dryRun,
+      allowDeletes,
+    }))
+      .option('--dry-run', 'Show what would be published, and publish nothing')
+      .option(
+        '--allow-deletes <count>',
+        'Delete at most this many records, even if they are a large share of the feed',
+        wholeNumberValue(0, Number.MAX_SAFE_INTEGER),
+      ),
+    ofFeeds(run, 'backfill', backfill)
+      .requiredOption('--from <date>', 'First day', dateValue)
+      .requiredOption('--to <date>', 'Last day', dateValue),
   ];
 }
 
 /** `dead-letters retry`. */
 export function retryDeadLettersCommand(run: RunCommand): CliCommand {
-  return simple(run, { name: 'retry-dead-letters' }, 'retry').description(
+  return ofFeeds(run, 'retry', () => ({ name: 'retry-dead-letters' })).description(
     'Try the dead letters of a feed again with the current code and schemas.',
   );
 }
 
-function simple(run: RunCommand, command: FeedCommand, name: string = command.name): CliCommand {
-  return ofFeeds(name).action((feeds: string[], flags: OperateFlags) =>
-    run((context) => each(feeds, flags, context, (feed) => operate(feed, command, flags, context))),
-  );
-}
-
-function resetCommand(run: RunCommand): CliCommand {
-  return ofFeeds('reset')
-    .option('--yes', 'Do not ask')
-    .action((feeds: string[], flags: OperateFlags) =>
-      run((context) =>
-        each(feeds, flags, context, async (feed) => {
-          const [input, output] = [context.stdin(), context.stderr];
-          const what = `reset removes all images of ${feed} and publishes every record again`;
-          if (flags.yes !== true && !(await confirmed(feed, what, { input, output }, context.signal))) {
-            context.note('highwater: nothing was reset.\n');
-            return 1;
-          }
-          return operate(feed, { name: 'reset' }, flags, context);
-        }),
-      ),
-    );
-}
-
-interface ReconcileFlags extends OperateFlags {
+interface FeedsFlags extends OperateFlags {
+  readonly yes?: true;
   readonly dryRun?: true;
   readonly allowDeletes?: number;
+  /** Set for `backfill`. */
+  readonly from?: string;
+  readonly to?: string;
 }
 
-function reconcileCommand(run: RunCommand): CliCommand {
-  return ofFeeds('reconcile')
-    .option('--dry-run', 'Show what would be published, and publish nothing')
-    .option(
-      '--allow-deletes <count>',
-      'Delete at most this many records, even if they are a large share of the feed',
-      wholeNumberValue(0, Number.MAX_SAFE_INTEGER),
-    )
-    .action((feeds: string[], flags: ReconcileFlags) => {
-      const { dryRun = false, allowDeletes = null } = flags;
-      const command = { name: 'reconcile', dryRun, allowDeletes } as const;
-      return run((context) => each(feeds, flags, context, (feed) => operate(feed, command, flags, context)));
-    });
+async function confirmedReset(feed: string, { yes }: FeedsFlags, context: CommandContext): Promise<boolean> {
+  const what = `reset removes all images of ${feed} and publishes every record again`;
+  if (yes === true || (await confirmed(feed, what, context))) return true;
+  context.note('highwater: nothing was reset.\n');
+  return false;
 }
 
-interface BackfillFlags extends OperateFlags {
-  readonly from: string;
-  readonly to: string;
-}
-
-function backfillCommand(run: RunCommand): CliCommand {
-  return ofFeeds('backfill')
-    .requiredOption('--from <date>', 'First day', dateValue)
-    .requiredOption('--to <date>', 'Last day', dateValue)
-    .action((feeds: string[], flags: BackfillFlags) =>
-      run((context) => {
-        const { from, to } = flags;
-        if (from > to) {
-          throw usageError(
-            `--from ${from} is after --to ${to}`,
-            'No request was sent.',
-            'Give the first day and the last day, both included.',
-          );
-        }
-        const command = { name: 'backfill', from, to } as const;
-        return each(feeds, flags, context, (feed) => operate(feed, command, flags, context));
-      }),
-    );
+function backfill({ from = '', to = '' }: FeedsFlags): FeedCommand {
+  if (from <= to) return { name: 'backfill', from, to };
+  throw usageError(
+    `--from ${from} is after --to ${to}`,
+    'No request was sent.',
+    'Give the first day and the last day, both included.',
+  );
 }
 
 const examples: Readonly<Record<string, readonly string[]>> = {
@@ -151,7 +118,13 @@ function feedsMeant(
   );
 }
 
-function ofFeeds(name: string): CliCommand {
+/** @param isMeant asks before the command is sent */
+function ofFeeds(
+  run: RunCommand,
+  name: string,
+  commandOf: (flags: FeedsFlags) => FeedCommand,
+  isMeant: typeof confirmedReset = async () => true,
+): CliCommand {
   return new CliCommand(name)
     .argument('[feeds...]', 'such as ipos')
     .option('--all', 'Every feed that is enabled')
@@ -171,23 +144,29 @@ The exit code is 0 when the command was carried out, 1 when it was not or when d
 command line.
 
 Examples:
-${(examples[name] ?? [`${name} ipos`]).map((example) => `  $ npx highwater ${example}`).join('\n')}`);
+${(examples[name] ?? [`${name} ipos`]).map((example) => `  $ npx highwater ${example}`).join('\n')}`)
+    .action((feeds: string[], flags: FeedsFlags) =>
+      run((context) => {
+        const command = commandOf(flags);
+        return each(feeds, flags, context, async (feed) =>
+          (await isMeant(feed, flags, context)) ? operate(feed, command, flags, context) : 1,
+        );
+      }),
+    );
 }
 
 /**
  * Asks for the name of the feed or group that is concerned, because `yes` is typed too easily.
  * @param what it would do
- * @param terminal where somebody is asked: stdin and stderr, if they are a terminal
- * @param signal Ctrl-C, which counts as no
+ * @param context somebody is asked on stdin and stderr, if they are a terminal; Ctrl-C counts as no
  * @throws HighwaterError USAGE_INVALID where there is no terminal
  */
 export async function confirmed(
   name: string,
   what: string,
-  terminal: { readonly input: Input; readonly output: Output },
-  signal: AbortSignal,
+  { stdin, stderr: output, signal }: Pick<CommandContext, 'stdin' | 'stderr' | 'signal'>,
 ): Promise<boolean> {
-  const { input, output } = terminal;
+  const input = stdin();
   if (!input.isTTY || !output.isTTY) {
     const more = { now: 'Nothing was reset.', remedy: 'Say --yes when it is meant.' };
     throw new HighwaterError('USAGE_INVALID', `${what}, and there is no terminal to confirm it`, more);

@@ -6,7 +6,8 @@ const terminal = () => Object.assign(new PassThrough(), { isTTY: true });
 /** Answers to the question, and their meaning. */
 async function asked(answer: (input: PassThrough) => void, stop = new AbortController()): Promise<boolean> {
   const [input, output] = [terminal(), terminal()];
-  const confirming = confirmed('ipos', 'reset removes all images of ipos', { input, output }, stop.signal);
+  const context = { stdin: () => input, stderr: output, signal: stop.signal };
+  const confirming = confirmed('ipos', 'reset removes all images of ipos', context);
   answer(input);
   const isConfirmed = await confirming;
   expect(String(output.read())).toContain('Reset removes all images of ipos');
@@ -37,7 +38,7 @@ it('does not ask where nobody could answer', async () => {
     [terminal(), piped],
   ] as const) {
     await expect(
-      confirmed('ipos', 'reset removes all images of ipos', { input, output }, signal),
+      confirmed('ipos', 'reset removes all images of ipos', { stdin: () => input, stderr: output, signal }),
     ).rejects.toMatchObject({
       code: 'USAGE_INVALID',
       remedy: 'Say --yes when it is meant.',
