@@ -91,17 +91,13 @@ function expected(events: readonly Event[], kept: ReadonlySet<number>, at: numbe
 
 /** The table that the export of a moment has, and the last change in it; null if it is refused as not proven. */
 export async function exported(world: AsOfWorld, at: number): Promise<{ table: Table; seq: number } | null> {
-  let seq = -1;
-  const { rows, columns } = tableAsOf(at, {
+  const { rows, columns, said } = tableAsOf(at, {
     log: world.reader,
     registry: world.lookup,
     topics: feedTopics(ipos, world.prefix),
     schemas: feedSchemas(ipos),
     signal: deadline(),
     folder: world.folder,
-    found: (last) => {
-      seq = last;
-    },
   });
   const place = (name: string) => columns.findIndex((column) => column.name === name);
   const table: Record<string, string> = {};
@@ -111,7 +107,7 @@ export async function exported(world: AsOfWorld, at: number): Promise<{ table: T
       expect(table).not.toHaveProperty(key);
       table[key] = String(values[place('deal_status')]);
     }
-    return { table, seq };
+    return { table, seq: Number(/after change (\d+)/.exec(said())![1]) };
   } catch (error) {
     if (error instanceof HighwaterError && error.code === 'EXPORT_UNPROVEN') return null;
     throw error;

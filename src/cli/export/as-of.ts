@@ -18,8 +18,6 @@ interface AsOfDeps {
   readonly signal: AbortSignal;
   /** For a temporary file of the size of the table. */
   readonly folder: string;
-  /** Is told the last change that the table has. */
-  readonly found: (seq: number, incarnation: string) => void;
 }
 
 /** What the changes of a life say about a moment. */
@@ -44,27 +42,28 @@ const IMAGE = Number.MIN_SAFE_INTEGER;
  * @throws HighwaterError EXPORT_UNPROVEN, EXPORT_NEWER; as the log and the registry
  */
 export function tableAsOf(atMs: number, deps: AsOfDeps): Exported {
-  return { columns: columnsOf(deps.schemas.record), rows: () => rowsAsOf(atMs, deps) };
-}
+  let last = '';
+  return { columns: columnsOf(deps.schemas.record), rows, said: () => last, exitCode: () => 0 };
 
-async function* rowsAsOf(atMs: number, deps: AsOfDeps): AsyncGenerator<ExportRow> {
-  const life = await presentLife(deps);
-  const spool = openSpool(deps.folder);
-  try {
-    let history = await readChanges(atMs, life, spool, deps);
-    if (!history.isWhole) {
-      // Before the changes are read to their end: each image that is too new has its change there.
-      await readImages(life, spool, deps);
-      history = await readChanges(atMs, life, spool, deps);
+  async function* rows(): AsyncGenerator<ExportRow> {
+    const life = await presentLife(deps);
+    const spool = openSpool(deps.folder);
+    try {
+      let history = await readChanges(atMs, life, spool, deps);
+      if (!history.isWhole) {
+        // Before the changes are read to their end: each image that is too new has its change there.
+        await readImages(life, spool, deps);
+        history = await readChanges(atMs, life, spool, deps);
+      }
+      assertProven(atMs, life, history);
+      const later = await presentLife(deps);
+      if (later.incarnation !== life.incarnation)
+        throw unproven(`the feed began incarnation ${later.incarnation} meanwhile`, 'Export it again.');
+      last = `, as of ${new Date(atMs).toISOString()}: after change ${history.upTo} of incarnation ${life.incarnation}`;
+      yield* recordsIn(spool, history.isWhole, later, deps);
+    } finally {
+      spool.close();
     }
-    assertProven(atMs, life, history);
-    const later = await presentLife(deps);
-    if (later.incarnation !== life.incarnation)
-      throw unproven(`the feed began incarnation ${later.incarnation} meanwhile`, 'Export it again.');
-    deps.found(history.upTo, life.incarnation);
-    yield* recordsIn(spool, history.isWhole, later, deps);
-  } finally {
-    spool.close();
   }
 }
 

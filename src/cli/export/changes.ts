@@ -18,6 +18,9 @@ export interface ExportRow {
 export interface Exported {
   readonly columns: readonly Column[];
   rows(): AsyncIterable<ExportRow>;
+  /** For the end of the line that reports the export. */
+  said(): string;
+  exitCode(): number;
 }
 
 /** What is known of an event beside its value. */
@@ -75,7 +78,7 @@ export function changes(
   topics: readonly PublishedTopic[],
   { sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number },
   { log, registry, context }: { log: LogReader; registry: SchemaLookup; context: CommandContext },
-): Exported & { exitCode(): number } {
+): Exported {
   const own = topics.map(({ schema }) => schema);
   const valued = valueColumns(topics);
   const { decode, exitCode } = tolerantDecoder(wholeLookup(registry, own), context, own);
@@ -83,6 +86,7 @@ export function changes(
   return {
     columns: [...facts, ...valued.map(({ column }) => column)],
     exitCode,
+    said: () => '',
     async *rows() {
       const { signal } = context;
       const options = { fromBeginning: true, follow: false, signal, ...notBefore };

@@ -82,7 +82,7 @@ function exportTopic(name: string, flags: ExportFlags, context: CommandContext):
   assertFitting(flags, format, context);
   let hasBegun = false;
   const work = async (open: OpenReader, config: Config): Promise<number> => {
-    const { exported, said, exitCode } = await wanted(name, flags, file, { open, config, context });
+    const exported = await wanted(name, flags, file, { open, config, context });
     const stdout: Output = {
       write(chunk) {
         hasBegun = true;
@@ -94,10 +94,39 @@ function exportTopic(name: string, flags: ExportFlags, context: CommandContext):
     const target = file === null ? stdout : await fileOutput(file, flags.force === true);
     const began = performance.now();
     const scale = flags.decimals === true ? USUAL_SCALE : (flags.decimals ?? null);
-    const rows = await written(exported, { format, scale, target, isFile: file !== null, name, context });
+    const screen = progressScreen(context, file !== null || context.stdout.isTTY !== true);
+    let count = 0;
+    const show = () =>
+      screen.set('export', (nowMs, sinceMs) => ({
+        label: name,
+        work: 'export',
+        share: null,
+        facts: [
+          // A table as of a moment has its first row when the whole log is read.
+          count === 0 ? 'the log is read' : counted(count, 'row'),
+          durationText(nowMs - sinceMs),
+        ],
+      }));
+    show();
+    try {
+      const writer = await rowWriter(format, exported.columns, target, scale);
+      for await (const { values, of } of exported.rows()) {
+        await writer.add(values, of.value?.length ?? 0).catch((error: unknown) => {
+          throw atRecord(error, of);
+        });
+        count += 1;
+        if (count % 1_000 === 0) show();
+      }
+      context.signal.throwIfAborted();
+      await writer.end();
+      await target.finish();
+    } finally {
+      screen.end();
+      await target.discard();
+    }
     const took = durationText(performance.now() - began);
-    context.note(`highwater: ${file ?? name}: ${counted(rows, 'row')}${said()}, in ${took}.\n`);
-    return exitCode();
+    context.note(`highwater: ${file ?? name}: ${counted(count, 'row')}${exported.said()}, in ${took}.\n`);
+    return exported.exitCode();
   };
   return readLog(flags, 'nothing', context, work, undefined, () => (hasBegun ? NOW_IN_THE_MIDDLE : NOW));
 }
@@ -123,19 +152,12 @@ function assertFitting(flags: ExportFlags, format: Format, { stdout }: CommandCo
     refuse('a terminal cannot show Parquet', 'Name a file (--output), or use another --format.');
 }
 
-interface Wanted {
-  readonly exported: Exported;
-  /** For the end of the line that reports the export; empty before that. */
-  said(): string;
-  exitCode(): number;
-}
-
 async function wanted(
   name: string,
   { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY, asOf }: ExportFlags,
   file: string | null,
   { open, config, context }: { open: OpenReader; config: Config; context: CommandContext },
-): Promise<Wanted> {
+): Promise<Exported> {
   const { commitLog: log, registry, place } = open;
   const inLog = await log.topicNames();
   const named = [...config.feeds, ...feedDefinitions].find((feed) => feed.name === name);
@@ -145,24 +167,18 @@ async function wanted(
   const { feed, topics } = typesIn(topic, config);
   if (asOf === undefined) {
     const range = { sinceMs: since, untilMs: until };
-    const exported = changes(topic, topics, range, { log, registry, context });
-    return { exported, said: () => '', exitCode: exported.exitCode };
+    return changes(topic, topics, range, { log, registry, context });
   }
   if (!topics.some(({ kind }) => kind === 'changes'))
     throw usageError(`--as-of needs a feed, and ${topic} has events`, NOW, `Name the feed: ${feed.name}.`);
-  let last = '';
-  const exported = tableAsOf(asOf, {
+  return tableAsOf(asOf, {
     log,
     registry,
     topics: feedTopics(feed, config.topicPrefix),
     schemas: feedSchemas(feed),
     signal: context.signal,
     folder: file === null ? tmpdir() : path.dirname(file),
-    found: (seq, incarnation) => {
-      last = `, as of ${new Date(asOf).toISOString()}: after change ${seq} of incarnation ${incarnation}`;
-    },
   });
-  return { exported, said: () => last, exitCode: () => 0 };
 }
 
 /** The types of events in a topic. @throws HighwaterError USAGE_INVALID */
@@ -175,55 +191,6 @@ function typesIn(topic: string, config: Config): Pick<PublishedTopic, 'feed'> & 
   if (feed !== null && topics.length > 0) return { feed, topics };
   const remedy = 'Name a feed, or a topic of events. The records of a feed as they are now: --as-of now.';
   throw usageError(`${topic} is no topic of events of a known feed`, NOW, remedy);
-}
-
-interface WriteOptions {
-  readonly format: Format;
-  readonly scale: number | null;
-  readonly target: Output;
-  readonly isFile: boolean;
-  readonly name: string;
-  readonly context: CommandContext;
-}
-
-/** @returns how many rows were written */
-async function written(
-  { columns, rows }: Exported,
-  { format, scale, target, isFile, name, context }: WriteOptions,
-): Promise<number> {
-  const screen = progressScreen(context, isFile || context.stdout.isTTY !== true);
-  let count = 0;
-  show();
-  try {
-    const writer = await rowWriter(format, columns, target, scale);
-    for await (const { values, of } of rows()) {
-      await writer.add(values, of.value?.length ?? 0).catch((error: unknown) => {
-        throw atRecord(error, of);
-      });
-      count += 1;
-      if (count % 1_000 === 0) show();
-    }
-    context.signal.throwIfAborted();
-    await writer.end();
-    await target.finish();
-    return count;
-  } finally {
-    screen.end();
-    await target.discard();
-  }
-
-  function show(): void {
-    screen.set('export', (nowMs, sinceMs) => ({
-      label: name,
-      work: 'export',
-      share: null,
-      facts: [
-        // A table as of a moment has its first row when the whole log is read.
-        count === 0 ? 'the log is read' : counted(count, 'row'),
-        durationText(nowMs - sinceMs),
-      ],
-    }));
-  }
 }
 
 /** A value that cannot be written, with the place of its record. */
