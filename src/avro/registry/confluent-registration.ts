@@ -1,33 +1,18 @@
 import { type COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry';
 import { HighwaterError } from '../../errors';
 import { incompatible } from './compatibility';
-import { answers, checked, refused } from './confluent-answers';
+import { answers, type ConfluentRegistryApi, checked, refused } from './confluent-registry-api';
 import type { RegistryReply, RegistryRequest } from './confluent-registry-http';
 import type { AvroSchema } from './registry';
-
-export interface Registration {
-  readonly subject: string;
-  readonly schema: AvroSchema;
-  /** The subject's compatibility level, or the level that it gets with its first version: `FULL_TRANSITIVE`. */
-  readonly level: string;
-  readonly isFirstVersion: boolean;
-}
 
 /**
  * The version was not accepted, or not under the intended level: an incompatible schema, and with some servers also another registration
  * at the same time. The subject may have changed in between.
  */
-export interface Conflict {
+interface Conflict {
   /** Code of the error, if the conflict lasts. */
   readonly code: 'SCHEMA_INCOMPATIBLE' | 'REGISTRY_REFUSED';
   readonly conflict: string;
-}
-
-export interface RegistrationCalls {
-  send(request: RegistryRequest): Promise<RegistryReply>;
-  /** The subject's own level or the default. */
-  level(subject: string): Promise<string>;
-  setLevel(subject: string, level: string): Promise<boolean>;
 }
 
 /**
@@ -36,14 +21,20 @@ export interface RegistrationCalls {
  *
  * Its requests go through our own calls. The library's own client waits without end for a connection that breaks within an answer, an
  * error with the body `null` is an unhandled rejection (the end of the process), and the options of one instance change all others.
+ * @param level the subject's compatibility level, or the level that it gets with its first version: `FULL_TRANSITIVE`
  */
 export async function registerByLibrary(
-  registration: Registration,
-  calls: RegistrationCalls,
+  subject: string,
+  schema: AvroSchema,
+  level: string,
+  isFirstVersion: boolean,
+  api: ConfluentRegistryApi,
 ): Promise<{ readonly id: number } | Conflict> {
-  const { subject, schema, level } = registration;
   // Without an address: no request goes out past the transport, and no password goes in.
-  const library = new SchemaRegistry({ host: '', middlewares: [transport(registration, calls)] });
+  const library = new SchemaRegistry({
+    host: '',
+    middlewares: [transport(subject, level, isFirstVersion, api)],
+  });
   try {
     const { id } = await library.register(
       { type: SchemaType.AVRO, schema: JSON.stringify(schema) },
@@ -59,13 +50,18 @@ type Middleware = NonNullable<ConstructorParameters<typeof SchemaRegistry>[0]['m
 type Exchange = NonNullable<ReturnType<Middleware>['response']>;
 
 /** The outermost middleware: it answers by itself, so that the library's own client is never called. */
-function transport({ subject, level, isFirstVersion }: Registration, calls: RegistrationCalls): Middleware {
+function transport(
+  subject: string,
+  level: string,
+  isFirstVersion: boolean,
+  api: ConfluentRegistryApi,
+): Middleware {
   async function answer(call: string, request: Parameters<Exchange>[2]): Promise<unknown> {
     // Another publisher may set it at the same moment, which is as good.
-    if (call === 'updateConfig') return calls.setLevel(subject, level);
+    if (call === 'updateConfig') return api.setLevel(subject, level);
     // If the subject had no level of its own, the library would set one. That is not wanted for a subject with versions.
-    if (call === 'config' && !isFirstVersion) return { compatibilityLevel: await calls.level(subject) };
-    const reply = await calls.send({
+    if (call === 'config' && !isFirstVersion) return { compatibilityLevel: await api.level(subject) };
+    const reply = await api.send({
       method: request.method().toUpperCase() as RegistryRequest['method'],
       path: request.path(),
       ...(request.body() === undefined ? {} : { body: String(request.body()) }),

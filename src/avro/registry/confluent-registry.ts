@@ -76,7 +76,7 @@ export function confluentRegistry(
       const registered =
         found.state === 'registered'
           ? found
-          : await registerByLibrary({ subject, schema, level, isFirstVersion }, api);
+          : await registerByLibrary(subject, schema, level, isFirstVersion, api);
       if ('id' in registered) {
         begun.delete(subject);
         return registered.id;
