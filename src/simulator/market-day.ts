@@ -3,9 +3,14 @@ import { feedNames, type JsonRecord } from './endpoints';
 import { createAccuracy } from './generator/analysts';
 import type { Universe } from './generator/universe';
 import type { Market } from './market';
-import { insightEvents } from './market-events/insights';
-import { ipoEvents } from './market-events/ipos';
-import { type MarketEvent, type MarketScene, pickKey, pickRecord } from './market-events/market-event';
+import {
+  insightEvents,
+  ipoEvents,
+  type MarketEvent,
+  type MarketScene,
+  pickKey,
+  pickRecord,
+} from './market-events';
 import { createRandom, hashText } from './random';
 
 /** Nothing but `updated` moves, or a decimal is written differently. No reader should hear of it. */
