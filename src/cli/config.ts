@@ -1,7 +1,10 @@
+import { z } from 'zod';
+import { deliverySettings } from '../config/deliveries';
+import { feedSettings } from '../config/feeds/feed-settings';
 import { readConfigFile } from '../config/files/read-config-file';
 import { loadConfig } from '../config/load-config';
 import { readSettings } from '../config/raw-settings';
-import { settingKeys, settings } from '../config/settings';
+import { type Setting, settingKeys, settings } from '../config/settings';
 import { createRedactor } from '../secrets/redaction';
 import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
@@ -19,7 +22,6 @@ Examples:
   then, as the first line of highwater.yaml:  # yaml-language-server: $schema=highwater.schema.json`)
     .action(() =>
       run(async ({ print }) => {
-        const { configSchema }: typeof import('../config/config-schema') = require('../config/config-schema');
         await print(`${JSON.stringify(configSchema(), null, 2)}\n`);
         return 0;
       }),
@@ -29,13 +31,6 @@ Examples:
     .addCommand(schema);
 }
 
-interface ShownSetting {
-  readonly key: string;
-  readonly value: unknown;
-  /** `HIGHWATER_API_URL`, `highwater.yaml, line 3`, `--api-url` or `default`. */
-  readonly from: string;
-}
-
 async function showSettings(flags: Flags, context: CommandContext): Promise<number> {
   const { env, cwd } = context;
   // Mistakes end it as they end any other command.
@@ -43,8 +38,9 @@ async function showSettings(flags: Flags, context: CommandContext): Promise<numb
   context.hide(secrets);
   const redact = createRedactor(secrets);
   const { values, origins } = readSettings({ flags, env, file: readConfigFile({ flags, env, cwd }).file });
-  const all = settingKeys.map((key): ShownSetting => {
+  const all = settingKeys.map((key) => {
     const value = settings[key].secret && values[key] !== null ? '(set, not shown)' : values[key];
+    // `HIGHWATER_API_URL`, `highwater.yaml, line 3` or `--api-url`.
     return { key, value, from: origins.get(key)?.where ?? 'default' };
   });
   if (flags.json === true) {
@@ -59,4 +55,29 @@ async function showSettings(flags: Flags, context: CommandContext): Promise<numb
   });
   await context.print(tableText(columns, rows, context));
   return 0;
+}
+
+/** JSON Schema of `highwater.yaml`, for editors: names, types and descriptions. The program checks the values. */
+export function configSchema(): unknown {
+  const own = Object.entries<Setting>(settings).map(
+    ([key, { schema, doc, default: fallback }]) =>
+      [
+        key,
+        schema.describe(fallback === null || fallback === '' ? doc : `${doc} Default: ${fallback}.`),
+      ] as const,
+  );
+  const file = z.strictObject({
+    ...Object.fromEntries(own),
+    feeds: z.record(z.string(), feedSettings).describe('Settings of feeds, and feeds of your own, by name.'),
+    deliveries: z.record(z.string(), deliverySettings).describe('Where which events are sent, by name.'),
+  });
+  return z.toJSONSchema(file.partial(), {
+    io: 'input',
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => {
+      // The program reads each scalar as the text that was written; YAML makes numbers and booleans of some.
+      if (jsonSchema.type === 'string' && jsonSchema.enum === undefined && jsonSchema.const === undefined)
+        jsonSchema.type = ['string', 'number', 'boolean'] as unknown as 'string';
+    },
+  });
 }

@@ -1,4 +1,4 @@
-import { httpAddress } from '../config/http-address';
+import { httpAddress } from '../config/http';
 import { networkReason } from '../net/network-reason';
 import { type Answer, ask } from './process/ask-publisher';
 import { CliCommand, type Flags } from './process/cli-command';

@@ -2,14 +2,12 @@ import type { RegistryBearer, SchemaRegistryConfig } from '../avro/registry/conf
 import type { KafkaConfig } from '../log/kafka/connection/client';
 import type { TlsTexts } from '../net/certificate-failures';
 import type { Live } from '../secrets/rotation';
-import { liveFiles, readPem } from './files/pem-file';
 import { readSecret } from './files/secrets';
-import { tlsProblem } from './files/tls-files';
-import { readKafkaLogin, readLogin } from './kafka-login';
+import { liveFiles, readPem, tlsProblem } from './files/tls-files';
+import { readGrant, readKafkaLogin, readLogin } from './kafka-login';
 import { type Mistake, shown } from './mistake';
 import { type Loading, whereSet } from './raw-settings';
 import { type SettingKey, settingKeys, settings } from './settings';
-import { readGrant } from './token-client';
 
 const [bearerAuth, oauthbearer] = ['schemaRegistryBearerAuth', 'kafkaSaslOauthbearer'] as const;
 

@@ -13,17 +13,16 @@ import { type ApiAccess, secretsOf } from '../source/api-access';
 import type { SourceLimits } from '../source/client';
 import type { RequestBudgetOptions } from '../source/request-budget';
 import { loadDeliveries, namedVariables } from './deliveries';
-import { hiddenSecret } from './environment-secrets';
 import { type ReadAccess, readAccess } from './feeds/feed-access';
 import { valueAt } from './feeds/feed-settings';
 import { loadFeeds } from './feeds/load-feeds';
-import { readApiCa } from './files/pem-file';
-import { DEFAULT_CONFIG_FILE, readConfigFile } from './files/read-config-file';
+import { type ConfigInput, DEFAULT_CONFIG_FILE, readConfigFile } from './files/read-config-file';
 import { readSecret } from './files/secrets';
+import { readApiCa } from './files/tls-files';
 import { type HttpConfig, readHttp } from './http';
 import { logSettings, readKafka } from './kafka';
 import { configError, type Mistake } from './mistake';
-import { concerns, findUnknown, readSettings } from './raw-settings';
+import { concerns, findUnknown, hiddenSecret, readSettings } from './raw-settings';
 import type { SettingKey, SettingValues } from './settings';
 
 export interface ApiConfig {
@@ -78,11 +77,7 @@ export interface ConfigWithApi extends Config {
   readonly api: ApiConfig;
 }
 
-export interface LoadConfigInput {
-  /** Options as commander returns them; `config` is the file. Options that are not settings are ignored. */
-  readonly flags: Readonly<Record<string, unknown>>;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly cwd: string;
+export interface LoadConfigInput extends ConfigInput {
   readonly definitions?: readonly FeedDefinition[];
   /** Rotation of a configuration that was loaded before: it then also hides the secrets of this configuration. */
   readonly rotation?: Rotation;

@@ -1,7 +1,8 @@
+import { addressPasswords, proxyPasswords } from '../secrets/proxy-passwords';
 import type { Rotation } from '../secrets/rotation';
 import { didYouMean, meantOrKnown } from './did-you-mean';
 import { type ConfigFile, mistakeIn } from './files/config-file';
-import { CONFIG_VARIABLE } from './files/read-config-file';
+import { CONFIG_VARIABLE, type ConfigInput } from './files/read-config-file';
 import { type Mistake, unexpected } from './mistake';
 import {
   flagName,
@@ -11,11 +12,9 @@ import {
   settingKeys,
   settings,
 } from './settings';
+import { leastSecretCharacters } from './value-types';
 
-export interface SettingSources {
-  /** Options as the command line parser returns them; options that are not settings are ignored. */
-  readonly flags: Readonly<Record<string, unknown>>;
-  readonly env: Readonly<Record<string, string | undefined>>;
+interface SettingSources extends Omit<ConfigInput, 'cwd'> {
   readonly file: ConfigFile;
 }
 
@@ -115,4 +114,23 @@ export function concerns({ key }: Mistake, used: readonly SettingKey[]): boolean
     settingKeys.flatMap((one) => [one, settings[one].env]),
   );
   return used.some((one) => key === one || meant === one || meant === settings[one].env);
+}
+
+/** Nothing of a shorter one, which is refused, unseen; hiding it would hide most of the error as well. */
+export function hiddenSecret(value = ''): string[] {
+  return value.trim().length < leastSecretCharacters ? [] : [value, value.trim()];
+}
+
+/**
+ * The parts of an environment that nobody may see, whether its settings are right or not: secrets, and passwords in
+ * addresses.
+ */
+export function environmentSecrets(env: Readonly<Record<string, string | undefined>>): string[] {
+  const found = settingKeys.flatMap((key) => {
+    const value = env[settings[key].env] ?? '';
+    if (settings[key].secret) return hiddenSecret(value);
+    // A password may stand in front of an @, though it must not.
+    return /(Url|Brokers)$/.test(key) ? addressPasswords(value) : [];
+  });
+  return [...found, ...proxyPasswords(env)].filter((one) => one !== '');
 }

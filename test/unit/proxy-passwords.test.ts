@@ -1,4 +1,4 @@
-import { environmentSecrets } from '../../src/config/environment-secrets';
+import { environmentSecrets } from '../../src/config/raw-settings';
 import { addressPasswords, proxyPasswords } from '../../src/secrets/proxy-passwords';
 
 it.each([

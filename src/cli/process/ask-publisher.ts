@@ -1,5 +1,5 @@
 import { get } from 'node:http';
-import { httpAddress } from '../../config/http-address';
+import { httpAddress } from '../../config/http';
 import { type ErrorCode, errorKinds } from '../../errors';
 import type { FeedProblem, FeedStatus, ReadyFeeds } from '../../feed-status/feed-status';
 import { harmless } from '../../format/short-text';

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { environmentSecrets } from '../../config/environment-secrets';
+import { environmentSecrets } from '../../config/raw-settings';
 import { HighwaterError } from '../../errors';
 import type { LoggerOptions } from '../../logging/logger';
 import { wantsColor } from '../../logging/wants-color';

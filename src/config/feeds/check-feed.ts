@@ -1,9 +1,11 @@
-import { types } from 'avsc';
+import { type Type, types } from 'avsc';
 import { fieldsAt, type RecordShape, recordShape, type Shape } from '../../avro/record-shape';
+import { branches } from '../../avro/registry/compatibility';
 import { envelopeOf } from '../../avro/schemas';
 import type { FeedDefinition, TransitionDefinition } from '../../feeds/definition';
 import type { Feed } from '../../feeds/feed';
 import { hasUsualKeys, idPaths, keyPaths } from '../../feeds/row-keys';
+import { feedTopics } from '../../log/topics';
 import { meant } from '../did-you-mean';
 import { shown } from '../mistake';
 import {
@@ -13,9 +15,7 @@ import {
   type RecordPaths,
   recordPaths,
 } from './declared-schema';
-import { fits, neverNull, takesNull, typeAt, typeText } from './fits';
 import { checkRequests } from './request-settings';
-import type { FeedMistake } from './topic-clashes';
 
 type Add = (path: readonly PropertyKey[], problem: string) => void;
 
@@ -277,4 +277,112 @@ function expectOneOf(
 ): void {
   if (known.includes(path)) return;
   add(at, `${shown(path)} is not a field of the ${of}${meant(path, known)}`);
+}
+
+/** Dotted Avro paths of a record's fields that cannot be null. */
+function neverNull(record: types.RecordType, prefix = ''): string[] {
+  return record.fields.flatMap(({ name, type }) => {
+    const own = takesNull(type) ? [] : [prefix + name];
+    const held = heldRecord(type, prefix + name);
+    return held === null ? own : [...own, ...neverNull(held.record, `${held.path}.`)];
+  });
+}
+
+/** The record that a type holds, also as the items of lists and maps, and the path to it. */
+function heldRecord(
+  type: Type,
+  path: string,
+): { readonly record: types.RecordType; readonly path: string } | null {
+  const held = branches(type).find(({ typeName }) => typeName !== 'null');
+  if (held instanceof types.RecordType) return { record: held, path };
+  if (held instanceof types.ArrayType) return heldRecord(held.itemsType, `${path}[]`);
+  return held instanceof types.MapType ? heldRecord(held.valuesType, `${path}[]`) : null;
+}
+
+function takesNull(type: Type): boolean {
+  return branches(type).some(({ typeName }) => typeName === 'null');
+}
+
+/** The type at a dotted Avro path; undefined when there is none. */
+function typeAt(record: types.RecordType, path: string): Type | undefined {
+  const [name, ...rest] = path.split('.');
+  const type = record.fields.find((field) => field.name === name)?.type;
+  if (type === undefined || rest.length === 0) return type;
+  const within = branches(type).find((branch) => branch instanceof types.RecordType);
+  return within && typeAt(within, rest.join('.'));
+}
+
+/** Whether every value of a type but null can be written as another. */
+function fits(type: Type, into: Type): boolean {
+  const wider = branches(into);
+  return branches(type)
+    .filter(({ typeName }) => typeName !== 'null')
+    .every((one) =>
+      wider.some((other) => other.equals(one) || promotions[one.typeName]?.includes(other.typeName)),
+    );
+}
+
+/** The values of a type besides null, for people. */
+function typeText(type: Type): string {
+  const names = branches(type).map((branch) => branch.branchName ?? branch.typeName);
+  return names.filter((name) => name !== 'null').join(' or ');
+}
+
+const promotions: Readonly<Record<string, readonly string[]>> = {
+  int: ['long', 'float', 'double'],
+  long: ['double'],
+  float: ['double'],
+};
+
+/** A mistake in the section of a feed. */
+export interface FeedMistake {
+  readonly feed: string;
+  /** Below the feed: `transitions`, 0, `field`. */
+  readonly path: readonly PropertyKey[];
+  readonly problem: string;
+}
+
+interface Claim {
+  readonly feed: string;
+  readonly topic: string;
+  readonly path: readonly PropertyKey[];
+  /** 0 for names that nobody can change, 1 for names of definitions, 2 for names that the file sets. */
+  readonly rank: 0 | 1 | 2;
+}
+
+/**
+ * Topics with two writers, each reported at a setting that the file can change.
+ * @param isWritten whether the file sets the value at a path of a feed
+ */
+export function topicClashes(
+  feeds: readonly Feed[],
+  isWritten: (feed: string, path: readonly PropertyKey[]) => boolean,
+): FeedMistake[] {
+  const claims = feeds.flatMap((feed) => claimsOf(feed, isWritten)).sort((a, b) => a.rank - b.rank);
+  const owners = new Map<string, Claim>();
+  return claims.flatMap(({ feed, topic, path }, index) => {
+    const owner = owners.get(topic);
+    if (owner === undefined) {
+      owners.set(topic, claims[index]!);
+      return [];
+    }
+    const which = owner.path[0] === 'topic' ? 'the topic' : 'a topic';
+    return [{ feed, path, problem: `"${topic}" is ${which} of ${owner.feed} already` }];
+  });
+}
+
+function claimsOf(feed: Feed, isWritten: (feed: string, path: readonly PropertyKey[]) => boolean): Claim[] {
+  const { changes, current, sourceOffset, deadLetters, transitions } = feedTopics(feed, '');
+  const claim = (topic: string, path: readonly PropertyKey[]): Claim => {
+    const rank = path.length === 0 ? 0 : isWritten(feed.name, path) ? 2 : 1;
+    return { feed: feed.name, topic, path, rank };
+  };
+  return [
+    ...[current, sourceOffset, deadLetters].map(({ name }) => claim(name, [])),
+    claim(changes.name, ['topic']),
+    // On the topic of its own feed a transition is at home.
+    ...transitions.flatMap(({ name }, index) =>
+      name === changes.name ? [] : [claim(name, ['transitions', index, 'topic'])],
+    ),
+  ];
 }

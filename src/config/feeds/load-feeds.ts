@@ -7,7 +7,7 @@ import { didYouMean, meantOrKnown } from '../did-you-mean';
 import { type ConfigFile, mistakeIn } from '../files/config-file';
 import { type Mistake, unexpected } from '../mistake';
 import { type Loading, whereSet } from '../raw-settings';
-import { checkFeed } from './check-feed';
+import { checkFeed, topicClashes } from './check-feed';
 import {
   type FeedSettings,
   feedOf,
@@ -17,7 +17,6 @@ import {
   parameterRoles,
   valueAt,
 } from './feed-settings';
-import { topicClashes } from './topic-clashes';
 
 /** The name becomes part of topics and of the Avro namespace, which knows no dash. */
 export const feedName = /^[a-z][a-z0-9_]{0,60}$/;

@@ -6,19 +6,21 @@ export const DEFAULT_CONFIG_FILE = 'highwater.yaml';
 /** Names the file; `--config` goes before it. */
 export const CONFIG_VARIABLE = 'HIGHWATER_CONFIG';
 
-interface Input {
+/** Where settings come from. */
+export interface ConfigInput {
+  /** Options as commander returns them; `config` is the file. Options that are not settings are ignored. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
 }
 
 /** The file that somebody named, as it was written; an empty variable counts as not set. */
-export function namedConfigFile({ flags, env }: Pick<Input, 'flags' | 'env'>): string | undefined {
+export function namedConfigFile({ flags, env }: Pick<ConfigInput, 'flags' | 'env'>): string | undefined {
   return typeof flags.config === 'string' ? flags.config : env[CONFIG_VARIABLE] || undefined;
 }
 
 /** Reads the file with settings. The default file may be missing, a named file may not. */
-export function readConfigFile(input: Input): { file: ConfigFile; filePath: string } {
+export function readConfigFile(input: ConfigInput): { file: ConfigFile; filePath: string } {
   const named = namedConfigFile(input);
   const name = named ?? DEFAULT_CONFIG_FILE;
   const filePath = resolve(input.cwd, name);

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { configSchema } from '../../../src/config/config-schema';
+import { configSchema } from '../../../src/cli/config';
 import { deliverySettings } from '../../../src/config/deliveries';
 import { feedSettings } from '../../../src/config/feeds/feed-settings';
 import { settingKeys } from '../../../src/config/settings';
