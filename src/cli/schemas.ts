@@ -10,7 +10,7 @@ import {
 } from '../avro/registry/registry';
 import { type HistoryStanding, historyFolder, historyStanding } from '../avro/registry/schema-history';
 import { fullName } from '../avro/schemas';
-import { ownTypes } from '../avro/typescript/own-types';
+import { ownTypes } from '../avro/typescript/interfaces';
 import { commandSchema, commandSubject } from '../commands/command-record';
 import { type Config, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';

@@ -10,6 +10,7 @@ import { type ApiClients, createApiClients } from '../../runtime/api-clients';
 import { type ApiAccess, carriedAs, isUsual } from '../../source/api-access';
 import type { PageRequest, Source, SourcePage } from '../../source/source';
 import { filterEdge, type SeenRows } from '../init/infer-paging';
+import { saidOfMore } from '../init/more-rows';
 import {
   type Check,
   type Checks,
@@ -21,7 +22,6 @@ import {
   skipped,
   warning,
 } from './check';
-import { saidOfMore } from './more-rows';
 
 /** Each feed's first page, requested as a publisher requests it, or the error. */
 type FirstPages = ReadonlyMap<Feed, SourcePage | HighwaterError>;

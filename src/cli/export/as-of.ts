@@ -1,7 +1,7 @@
 import { valueDecoder } from '../../avro/codec/record-decoder';
 import type { SchemaLookup } from '../../avro/registry/registry';
 import { type FeedSchemas, readSchema } from '../../avro/schemas';
-import { changePlace } from '../../consumer/table-start';
+import { changePlace } from '../../consumer/table';
 import { HighwaterError } from '../../errors';
 import type { FeedTopics, LogReader, LogRecord } from '../../log/commit-log';
 import { latestRecords } from '../../log/latest-records';
