@@ -25,8 +25,6 @@ export interface MarketOptions {
   readonly onRequest?: RequestHook;
   /** Milliseconds; default the real clock. */
   readonly clock?: () => number;
-  /** Latest requests remembered. Default 10000. */
-  readonly requestsKept?: number;
   /** Keep every version ever written, for `history` and stale answers. Default true. */
   readonly keepHistory?: boolean;
 }
@@ -55,14 +53,7 @@ export function createMarket(options: MarketOptions) {
   behave(options.behaviour ?? {});
   for (const feed of feedNames) behave(options.behaviours?.[feed] ?? {}, feed);
   const storeOf = (feed: FeedName): FeedStore =>
-    createStore({
-      feed,
-      seed,
-      random: createRandom(seed ^ hashText(feed)),
-      clock,
-      behaviour: () => behaviours[feed],
-      keepHistory,
-    });
+    createStore(feed, seed, createRandom(seed ^ hashText(feed)), clock, () => behaviours[feed], keepHistory);
   const stores = { insights: storeOf('insights'), analysts: storeOf('analysts'), ipos: storeOf('ipos') };
   const faults = createFaultBook(createRandom(seed ^ hashText('faults')));
   for (const rule of options.faults ?? []) faults.add(rule);
@@ -72,7 +63,7 @@ export function createMarket(options: MarketOptions) {
     seed,
     stores,
     faults,
-    requests: createRequestLog(options.requestsKept ?? 10_000),
+    requests: createRequestLog(),
     cache: createCache(),
     clock,
     /** A token that is accepted. */

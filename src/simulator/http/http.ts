@@ -38,19 +38,16 @@ export async function createVendorHttp(market: Market, compress: boolean) {
     );
   }
   app.setNotFoundHandler((request, reply) => {
-    const seen = noted(market, null, request, reply);
-    seen.status = 404;
-    market.requests.answered(seen);
+    noted(market, null, request).status = 404;
     return send(reply, noRoute());
   });
   return app as unknown as FastifyInstance;
 }
 
-function noted(market: Market, feed: FeedName | null, request: FastifyRequest, reply: FastifyReply) {
+function noted(market: Market, feed: FeedName | null, request: FastifyRequest) {
   const { url, headers, socket } = request;
   const path = url.split('?', 1)[0]!;
   const query = request.query as QueryText;
-  reply.raw.once('close', market.requests.finished);
   return market.requests.add({ atMs: market.clock(), feed, path, query, headers }, socket);
 }
 
@@ -62,7 +59,7 @@ async function serve(
   stopping: AbortSignal,
 ): Promise<FastifyReply> {
   const query = request.query as QueryText;
-  const seen = noted(market, feed, request, reply);
+  const seen = noted(market, feed, request);
   await market.onRequest(seen);
 
   const faults = market.faults.draw(feed, Number(query[endpoints[feed].pageSize] ?? 0));

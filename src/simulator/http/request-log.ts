@@ -24,8 +24,10 @@ export interface SeenRequest {
 
 const secrets = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
 
-/** @param kept how many of the latest requests are remembered */
-export function createRequestLog(kept: number) {
+/** So many of the latest requests are remembered. */
+const kept = 10_000;
+
+export function createRequestLog() {
   let seen: SeenRequest[] = [];
   let number = 0;
   let lastSocket = 0;
@@ -58,32 +60,22 @@ export function createRequestLog(kept: number) {
         rows: 0,
       };
       counters.requests++;
-      counters.running++;
-      counters.mostRunning = Math.max(counters.mostRunning, counters.running);
       if (entry.feed !== null) counters.byFeed[entry.feed]++;
       seen.push(entry);
       // Cut now and then, not at every request: shift() on a long list is slow.
       if (seen.length > kept * 2) seen = seen.slice(-kept);
       return entry;
     },
-    /** Counts the answer before its first byte is sent, so a client that has the answer finds it counted. */
+    /** Counts the faults of an answer before its first byte is sent, so a client that has the answer finds them counted. */
     answered(request: SeenRequest): void {
-      counters.rows += request.rows;
-      const status = String(request.status ?? 'none');
-      counters.byStatus[status] = (counters.byStatus[status] ?? 0) + 1;
       for (const fault of request.faults) counters.byFault[fault] = (counters.byFault[fault] ?? 0) + 1;
-    },
-    /** When the answer is complete or the connection gone. */
-    finished(): void {
-      counters.running = Math.max(0, counters.running - 1);
     },
     /** The latest, oldest first. */
     list: (): SeenRequest[] => seen.slice(-kept),
     /** Forgets the requests and sets the counters to 0; numbers of requests and connections go on. */
     clear(): void {
       seen = [];
-      const { running } = counters;
-      Object.assign(counters, emptyCounters(), { running, mostRunning: running });
+      Object.assign(counters, emptyCounters());
     },
   };
 }
@@ -92,12 +84,7 @@ function emptyCounters() {
   return {
     requests: 0,
     sockets: 0,
-    rows: 0,
-    /** Requests answered right now, and the most there ever were at once. */
-    running: 0,
-    mostRunning: 0,
     byFeed: { insights: 0, analysts: 0, ipos: 0 },
-    byStatus: {} as Record<string, number>,
     byFault: {} as Record<string, number>,
   };
 }

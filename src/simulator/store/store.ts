@@ -1,12 +1,8 @@
-import { DEEP_MEMBER, rescale } from '../drift';
-import type { JsonRecord } from '../endpoints';
-import {
-  createVersionWriter,
-  knownRecord,
-  parseVersion,
-  type VersionDeps,
-  type WriteOptions,
-} from './versions';
+import type { Behaviour } from '../behaviour';
+import { applyDrift, DEEP_MEMBER, rescale } from '../drift';
+import { endpoints, type FeedName, type JsonRecord } from '../endpoints';
+import type { Random } from '../random';
+import { createSlabs } from './record-bytes';
 import { compareByUpdated, createView, lowerBound, type Version, type View } from './view';
 
 /** One written version, as the truth that a judge compares with. */
@@ -18,17 +14,23 @@ export interface HistoryEntry {
   readonly visibleFromMs: number;
 }
 
-export interface StoreDeps extends VersionDeps {
-  /** False: a long demo does not collect its history. */
-  readonly keepHistory: boolean;
-}
-
 export type FeedStore = ReturnType<typeof createStore>;
 
-/** The records of one feed, of which answers are made. */
-export function createStore(deps: StoreDeps) {
-  const { feed, clock, random } = deps;
-  const writer = createVersionWriter(deps, (key) => newest(key)?.inserted);
+/**
+ * The records of one feed, of which answers are made.
+ * @param clock ms, without skew
+ * @param keepHistory false: a long demo does not collect its history
+ */
+export function createStore(
+  feed: FeedName,
+  seed: number,
+  random: Random,
+  clock: () => number,
+  behaviour: () => Behaviour,
+  keepHistory: boolean,
+) {
+  const writeJson = createSlabs();
+  let order = 0;
   const waiting = createWaitingVersions();
   /** Shown versions in order of `updated`, and by key. */
   const shown: Version[] = [];
@@ -42,6 +44,27 @@ export function createStore(deps: StoreDeps) {
     const delayed = waiting.newest(key);
     const seen = shownByKey.get(key);
     return delayed && seen && seen.order > delayed.order ? seen : (delayed ?? seen);
+  }
+
+  /** A version: numbered, drifted, and rendered once. */
+  function versionOf(record: JsonRecord, given: WriteOptions, visibleFromMs: number): Version {
+    const { drift, clockSkew } = behaviour();
+    const key = given.key ?? (hasText(record.id) ? record.id : `#${order}`);
+    const updated = given.updated ?? ownSeconds(record) ?? Math.floor(clock() / 1000 + clockSkew);
+    const shown = given.updated ?? ('updated' in record ? record.updated : updated);
+    const image = applyDrift(feed, key, { ...copied(record), updated: shown }, drift, seed, random);
+    const symbol = endpoints[feed].symbol(record);
+    return {
+      key,
+      updated,
+      inserted: newest(key)?.inserted ?? order,
+      order: order++,
+      atMs: clock(),
+      visibleFromMs,
+      bytes: writeJson(JSON.stringify(image)),
+      date: hasText(record.date) ? record.date : '',
+      symbol: hasText(symbol) ? symbol : '',
+    };
   }
 
   function show(version: Version): void {
@@ -61,7 +84,7 @@ export function createStore(deps: StoreDeps) {
   }
 
   function add(version: Version): void {
-    if (deps.keepHistory) written.push(version);
+    if (keepHistory) written.push(version);
     if (version.visibleFromMs <= clock()) show(version);
     else waiting.add(version);
   }
@@ -71,7 +94,7 @@ export function createStore(deps: StoreDeps) {
   }
 
   function visibleFrom(): number {
-    const { visibilityDelay, visibilityDelayShare } = deps.behaviour();
+    const { visibilityDelay, visibilityDelayShare } = behaviour();
     const delayed =
       visibilityDelay > 0 && (visibilityDelayShare === 1 || random.chance(visibilityDelayShare));
     return clock() + (delayed ? visibilityDelay * 1000 : 0);
@@ -98,11 +121,11 @@ export function createStore(deps: StoreDeps) {
     load(records: Iterable<JsonRecord>): void {
       const now = clock();
       for (const record of records) {
-        const version = writer.create(record, {}, now);
+        const version = versionOf(record, {}, now);
         if (shownByKey.has(version.key)) throw new Error(`${feed} ${version.key} was loaded twice`);
         shownByKey.set(version.key, version);
         shown.push(version);
-        if (deps.keepHistory) written.push(version);
+        if (keepHistory) written.push(version);
       }
       shown.sort(compareByUpdated);
       view = null;
@@ -115,7 +138,7 @@ export function createStore(deps: StoreDeps) {
      */
     upsert(record: JsonRecord, options: WriteOptions = {}): string {
       settle();
-      const version = writer.create(record, options, visibleFrom());
+      const version = versionOf(record, options, visibleFrom());
       add(version);
       return version.key;
     },
@@ -125,7 +148,8 @@ export function createStore(deps: StoreDeps) {
       const version = newest(key);
       if (version === undefined) return false;
       waiting.drop(key);
-      add(writer.remove(version));
+      const now = clock();
+      add({ ...version, order: order++, atMs: now, visibleFromMs: now, bytes: null });
       return true;
     },
     /** Moves only `updated`, to the server's now unless given. @returns false when there is no such record */
@@ -148,7 +172,7 @@ export function createStore(deps: StoreDeps) {
     rewrite(): void {
       settle();
       const now = clock();
-      for (const version of [...shown]) add(writer.create(knownRecord(version), { key: version.key }, now));
+      for (const version of [...shown]) add(versionOf(knownRecord(version), { key: version.key }, now));
     },
     /** The newest version, also while it is not visible yet; with `id` and `updated` in seconds even where not shown. */
     get(key: string): JsonRecord | undefined {
@@ -169,7 +193,7 @@ export function createStore(deps: StoreDeps) {
     },
     /** The records as shown this many writes ago, at least the loaded ones. */
     viewBehind(writes: number): View {
-      if (!deps.keepHistory) return store.view();
+      if (!keepHistory) return store.view();
       const then = new Map<string, Version>();
       const now = clock();
       for (const version of written.slice(0, Math.max(loaded, written.length - writes))) {
@@ -233,4 +257,42 @@ function createWaitingVersions() {
       waiting = waiting.filter((version) => version.key !== key);
     },
   };
+}
+
+export interface WriteOptions {
+  /** The record's identity when the record itself has no usable `id`. */
+  readonly key?: string;
+  /** Unix seconds by which the server orders it; else the record's own `updated`, else the server's now. */
+  readonly updated?: number;
+}
+
+/** The record as it is shown. */
+function parseVersion(version: Version): JsonRecord {
+  const { slab, start, end } = version.bytes!;
+  return JSON.parse(slab.toString('utf8', start, end)) as JsonRecord;
+}
+
+/** The record as the server knows it: with `id` and `updated` in seconds, even if it does not show them. */
+function knownRecord(version: Version): JsonRecord {
+  const known: JsonRecord = version.key.startsWith('#') ? {} : { id: version.key };
+  return { ...parseVersion(version), ...known, updated: version.updated };
+}
+
+function ownSeconds({ updated }: JsonRecord): number | undefined {
+  if (typeof updated !== 'number') return undefined;
+  return updated > 1e11 ? Math.floor(updated / 1000) : updated;
+}
+
+function hasText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+/** The record and the objects in it that drift changes. structuredClone would take ten times as long. */
+function copied(record: JsonRecord): JsonRecord {
+  const copy = { ...record };
+  for (const name of ['security', 'ratings_accuracy']) {
+    const nested = copy[name];
+    if (nested !== null && typeof nested === 'object') copy[name] = { ...nested };
+  }
+  return copy;
 }
