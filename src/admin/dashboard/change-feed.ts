@@ -10,7 +10,10 @@ import type { Logger } from '../../logging/logger';
 import type { Origin } from '../../types';
 import type { ChangesView, ChangeView, TransitionView } from './view';
 
-export interface ChangeFeedDeps extends FollowerDeps {
+/** What reads the log for the dashboard. */
+export interface LogDeps {
+  readonly log: CommitLog;
+  readonly logger: Logger;
   readonly registry: SchemaRegistry;
   readonly topicPrefix: string;
 }
@@ -30,7 +33,7 @@ const MOST_TRANSITIONS = 1_000;
  * The changes of all feeds for the connected pages, read from the log only while a page is connected.
  * @param moved called when there are changes to show
  */
-export function changeFeed(feeds: readonly Feed[], deps: ChangeFeedDeps, moved: () => void) {
+export function changeFeed(feeds: readonly Feed[], deps: LogDeps, moved: () => void) {
   const decode = recordDecoder(deps.registry);
   /** The last changes of all feeds, in the order in which they were read. */
   let kept: ChangeView[] = [];
@@ -144,11 +147,6 @@ function joinedChanges() {
   };
 }
 
-interface FollowerDeps {
-  readonly log: Pick<CommitLog, 'read'>;
-  readonly logger: Logger;
-}
-
 interface Followed {
   readonly topic: string;
   readonly allowance: ReturnType<typeof allowanceOf>;
@@ -170,7 +168,7 @@ const AGAIN_MS = 1_000;
  */
 export async function followTopic(
   { topic, allowance, record, passedOver }: Followed,
-  { log, logger }: FollowerDeps,
+  { log, logger }: { readonly log: Pick<CommitLog, 'read'>; readonly logger: Logger },
   signal: AbortSignal,
 ): Promise<void> {
   /** By partition the offset of the last record that was read. */

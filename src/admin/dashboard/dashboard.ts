@@ -1,34 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import { joinSignals, pause, unlessAborted } from '../../async/wait';
-import type { SchemaRegistry } from '../../avro/registry/registry';
 import { type ApiConfig, baseUrlsOf } from '../../config/load-config';
 import type { Opened } from '../../consumer/open-log';
 import type { Delivery } from '../../delivery/delivery';
 import type { Feed } from '../../feeds/feed';
-import type { CommitLog } from '../../log/commit-log';
-import type { Logger } from '../../logging/logger';
 import type { PublisherEvent } from '../../runtime/publisher-events';
 import type { Redact } from '../../secrets/redaction';
 import { type FeedBoard, ownersFor } from '../feed-board';
 import type { BuildInfo, LogMeasures } from '../metrics/metrics';
-import { changeFeed } from './change-feed';
+import { changeFeed, type LogDeps } from './change-feed';
 import { feedActivity, feedView } from './feed-view';
 import { othersFeeds } from './others-feeds';
 import type { DeliveryView, FeedView, PublisherView } from './view';
 
-export interface AdminOptions extends LogMeasures {
+export interface AdminOptions extends LogMeasures, LogDeps {
   readonly feeds: readonly Feed[];
   readonly deliveries?: readonly Delivery[];
-  readonly topicPrefix: string;
-  readonly log: CommitLog;
-  readonly registry: SchemaRegistry;
   readonly instance: string;
   /** Where the log is, for people. */
   readonly place: string;
   readonly api: Pick<ApiConfig, 'access' | 'budget'>;
   readonly build: BuildInfo;
   readonly redact: Redact;
-  readonly logger: Logger;
   /** Opens the log for programs that read it over HTTP; left out: they cannot. */
   readonly consumer?: () => Opened;
 }
@@ -61,7 +54,7 @@ export function createDashboard(
   const feeds = board.feeds.map(({ feed }) => feed);
   const activity = feedActivity(feeds);
   const closing = new AbortController();
-  const others = othersFeeds({ ...options, noted: activity.note }, closing.signal);
+  const others = othersFeeds(options, activity.note, closing.signal);
   /** Wakes each connected page. */
   const pages = new Set<() => void>();
   const wakeAll = (): void => {

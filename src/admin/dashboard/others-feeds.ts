@@ -1,16 +1,10 @@
 import { recordDecoder } from '../../avro/codec/record-decoder';
 import { latestReasons, storedDeadLetters, storedOffsets } from '../../feed-status/stored';
 import type { Feed } from '../../feeds/feed';
-import type { CommitLog, LogRecord } from '../../log/commit-log';
+import type { LogRecord } from '../../log/commit-log';
 import { feedTopics } from '../../log/topics';
 import type { SourceOffset } from '../../state/source-offset';
-import { allowanceOf, type ChangeFeedDeps, followTopic } from './change-feed';
-
-export interface OthersFeedsDeps extends ChangeFeedDeps {
-  readonly log: CommitLog;
-  /** Told of each offset as it is read. */
-  readonly noted: (feed: string, offset: SourceOffset) => void;
-}
+import { allowanceOf, followTopic, type LogDeps } from './change-feed';
 
 /** Dead letters are read whole to be counted, in ms. */
 const LETTERS_MS = 60_000;
@@ -30,10 +24,15 @@ interface WatchedFeed {
 
 /**
  * What the log says of feeds: the state of other instances' feeds, and of all feeds why dead letters could not be published.
+ * @param noted told of each offset as it is read
  * @param closing ends what reads dead letters
  */
-export function othersFeeds(deps: OthersFeedsDeps, closing: AbortSignal) {
-  const { log, registry, topicPrefix, logger, noted } = deps;
+export function othersFeeds(
+  deps: LogDeps,
+  noted: (feed: string, offset: SourceOffset) => void,
+  closing: AbortSignal,
+) {
+  const { log, registry, topicPrefix, logger } = deps;
   const decode = recordDecoder(registry);
   const watched = new Map<string, WatchedFeed>();
   const reasons = new Map<string, { readonly count: number; readonly reason: Promise<string | null> }>();

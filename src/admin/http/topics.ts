@@ -1,12 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { type Decoder, valueDecoder } from '../../avro/codec/record-decoder';
 import { knownSchemas } from '../../consumer/connect';
-import { type LogEvent, toEvent } from '../../consumer/event';
+import { toEvent } from '../../consumer/event';
 import type { Opened } from '../../consumer/open-log';
 import { type Condition, isWanted } from '../../delivery/delivery';
 import { cloudEvent } from '../../delivery/message';
 import { HighwaterError } from '../../errors';
 import { recordJson } from '../../json/json-text';
+import type { LogRecord } from '../../log/commit-log';
 import type { TopicEnds } from '../../log/consumer-log';
 import { lastEventId, type Stream } from './server';
 
@@ -14,13 +15,6 @@ interface TopicQuery {
   readonly from?: string;
   readonly follow?: string;
   readonly where?: string | readonly string[];
-}
-
-interface Reading {
-  readonly topic: string;
-  readonly from: TopicEnds;
-  readonly isFollowing: boolean;
-  readonly where: Readonly<Record<string, Condition>>;
 }
 
 /**
@@ -32,59 +26,38 @@ export function serveTopics(app: FastifyInstance, open: () => Opened, stream: St
     '/topics/:topic/events',
     { exposeHeadRoute: false },
     async (request, reply) => {
-      const log = open();
-      decoder ??= valueDecoder(log.registry, knownSchemas(log.feeds));
-      const deps = { ...log, decoder };
+      const { log, registry, feeds, topicPrefix } = open();
+      decoder ??= valueDecoder(registry, knownSchemas(feeds));
       const isSse = /\btext\/event-stream\b/.test(request.headers.accept ?? '');
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort());
-      const { params, query } = request;
-      const reading = await readingOf(params.topic, lastEventId(request), query, log, gone.signal);
+      const { from: given = 'end', follow = 'yes', where: conditions = [] } = request.query;
+      const topic = `${topicPrefix}${request.params.topic}`;
+      const refuse = (error: string, status = 400) => reply.code(status).send({ error });
+      if (!['yes', 'no'].includes(follow)) return refuse('follow is yes or no');
+      const where = conditionsOf([conditions].flat());
+      if (where === null) return refuse('where is field=value or field!=value, one of them for each field');
+      const wanted = lastEventId(request) ?? given;
+      const position = wanted === 'end' || wanted === 'beginning' ? wanted : positionOf(wanted);
+      if (position === null) return refuse('from is beginning, end, or the position of an event');
+      if (follow === 'no' && position !== 'beginning') return refuse('follow=no goes with from=beginning');
+      const now = await log.ends(topic, 'reachable', gone.signal);
       if (gone.signal.aborted) return reply.hijack();
-      if ('error' in reading) return reply.code(reading.status).send({ error: reading.error });
-      const text = isSse ? sseText : lineText;
+      if (now.ends.size === 0) return refuse(`the log has no topic ${topic}`, 404);
+      const from: TopicEnds =
+        position === 'end' ? now : position === 'beginning' ? { ...now, ends: new Map() } : position;
+      if ([...from.ends.keys()].some((partition) => !now.ends.has(partition)))
+        return refuse('from is not a position in this topic');
       // A reader that loses its connection before the first event goes on from here.
-      const start = reading.from.ends.size === 0 ? 'beginning' : positionText(reading.from);
+      const start = from.ends.size === 0 ? 'beginning' : positionText(from);
       reply.header('x-position', start);
-      return stream(reply, isSse ? 'text/event-stream' : 'application/x-ndjson', (signal) =>
-        texts(eventsOf(reading, deps, signal), isSse ? `id: ${start}\n\n` : '', text, signal),
-      );
+      return stream(reply, isSse ? 'text/event-stream' : 'application/x-ndjson', (signal) => {
+        const { topicId, ends } = from;
+        const records = follow === 'yes' ? log.follow(topic, ends, signal, topicId) : log.load(topic, signal);
+        return texts(records, from, where, decoder!, isSse ? start : null, signal);
+      });
     },
   );
-}
-
-interface Refusal {
-  readonly status: 400 | 404;
-  readonly error: string;
-}
-
-async function readingOf(
-  name: string,
-  lastId: string | null,
-  { from: given = 'end', follow = 'yes', where: conditions = [] }: TopicQuery,
-  { log, topicPrefix }: Opened,
-  signal: AbortSignal,
-): Promise<Reading | Refusal> {
-  const topic = `${topicPrefix}${name}`;
-  const bad = (error: string): Refusal => ({ status: 400, error });
-  if (!['yes', 'no'].includes(follow)) return bad('follow is yes or no');
-  const where = conditionsOf([conditions].flat());
-  if (where === null) return bad('where is field=value or field!=value, one of them for each field');
-  const from = lastId ?? given;
-  const position = from === 'end' || from === 'beginning' ? from : positionOf(from);
-  if (position === null) return bad('from is beginning, end, or the position of an event');
-  if (follow === 'no' && position !== 'beginning') return bad('follow=no goes with from=beginning');
-  const now = await log.ends(topic, 'reachable', signal);
-  if (now.ends.size === 0) return { status: 404, error: `the log has no topic ${topic}` };
-  if (typeof position !== 'string' && [...position.ends.keys()].some((partition) => !now.ends.has(partition)))
-    return bad('from is not a position in this topic');
-  const start = { beginning: { ...now, ends: new Map() }, end: now };
-  return {
-    topic,
-    from: typeof position === 'string' ? start[position] : position,
-    isFollowing: follow === 'yes',
-    where,
-  };
 }
 
 /** `status=Withdrawn`, `op!=r`. Values of one field that are repeated are alternatives. */
@@ -117,37 +90,30 @@ function positionOf(text: string): TopicEnds | null {
   return { topicId, ends: new Map(ends) };
 }
 
-interface PlacedEvent {
-  readonly event: LogEvent;
-  /** From which a reader goes on behind it. */
-  readonly position: string;
-}
-
-async function* eventsOf(
-  { topic, from, isFollowing, where }: Reading,
-  { log, decoder }: Pick<Opened, 'log'> & { readonly decoder: Decoder },
-  signal: AbortSignal,
-): AsyncGenerator<PlacedEvent> {
-  const { topicId } = from;
-  const ends = new Map(from.ends);
-  const records = isFollowing ? log.follow(topic, from.ends, signal, topicId) : log.load(topic, signal);
-  for await (const record of records) {
-    ends.set(record.partition, record.logOffset + 1);
-    const event = await toEvent(record, decoder);
-    if (isWanted({ where }, event.value)) yield { event, position: positionText({ topicId, ends }) };
-  }
-}
-
-/** The answer has begun, so an error is its last text. */
+/**
+ * The answer has begun, so an error is its last text.
+ * @param start of a stream of server-sent events; null: lines of JSON are wanted
+ */
 async function* texts(
-  events: AsyncIterable<PlacedEvent>,
-  head: string,
-  text: typeof sseText,
+  records: AsyncIterable<LogRecord>,
+  from: TopicEnds,
+  where: Readonly<Record<string, Condition>>,
+  decoder: Decoder,
+  start: string | null,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
+  const text = start === null ? lineText : sseText;
+  const ends = new Map(from.ends);
   try {
-    if (head !== '') yield head;
-    for await (const { event, position } of events) yield text({ ...cloudEvent(event), position }, position);
+    if (start !== null) yield `id: ${start}\n\n`;
+    for await (const record of records) {
+      // From there a reader goes on behind this event.
+      ends.set(record.partition, record.logOffset + 1);
+      const event = await toEvent(record, decoder);
+      if (!isWanted({ where }, event.value)) continue;
+      const position = positionText({ topicId: from.topicId, ends });
+      yield text({ ...cloudEvent(event), position }, position);
+    }
   } catch (error) {
     if (signal.aborted) return;
     const { code, message, remedy } =
