@@ -146,7 +146,7 @@ async function* wantedRecords(
     (op === undefined || op.has(record.headers.op ?? '')) &&
     (key === undefined || record.key === key);
   if (last !== undefined) {
-    yield* recentRecords(log, topics, { count: last, follow, isWanted, signal });
+    yield* recentRecords(log, topics, last, follow, isWanted, signal);
     return;
   }
   const notBefore = since === undefined ? {} : { notBefore: { sinceMs } };
@@ -186,17 +186,10 @@ const [FIRST_LOOK, FURTHER, LOOKS] = [2_048, 16, 3];
 export async function* recentRecords(
   log: Pick<LogReader, 'read'>,
   topics: readonly string[],
-  {
-    count,
-    follow,
-    isWanted,
-    signal,
-  }: {
-    readonly count: number;
-    readonly follow: boolean;
-    readonly isWanted: (record: LogRecord) => boolean;
-    readonly signal: AbortSignal;
-  },
+  count: number,
+  follow: boolean,
+  isWanted: (record: LogRecord) => boolean,
+  signal: AbortSignal,
 ): AsyncGenerator<LogRecord> {
   const place = ({ topic, partition }: LogRecord): string => `${partition} ${topic}`;
   let reach = Math.max(FIRST_LOOK, 2 * count);

@@ -13,7 +13,7 @@ import { type ApiAccess, secretsOf } from '../source/api-access';
 import type { SourceLimits } from '../source/client';
 import type { RequestBudgetOptions } from '../source/request-budget';
 import { loadDeliveries, namedVariables } from './deliveries';
-import { type ReadAccess, readAccess } from './feeds/feed-access';
+import { needsToken, type ReadAccess, readAccess } from './feeds/feed-access';
 import { valueAt } from './feeds/feed-settings';
 import { loadFeeds } from './feeds/load-feeds';
 import { type ConfigInput, DEFAULT_CONFIG_FILE, readConfigFile } from './files/read-config-file';
@@ -145,10 +145,12 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
   });
   if (needs === 'api') {
     const tokenSet = apiTokenSettings.some((key) => origins.has(key));
-    const lackOwn = (key: string) =>
-      broken.filter((name) => (valueAt(file.values, ['feeds', name, key]) ?? null) === null);
-    const needUrl = [...api.needUrl, ...lackOwn('apiUrl')];
-    const needToken = [...api.needToken, ...lackOwn('auth')];
+    const lacking = (isLacking: (feed: Feed) => boolean, key: string) => [
+      ...feeds.filter(isLacking).map(({ name }) => name),
+      ...broken.filter((name) => (valueAt(file.values, ['feeds', name, key]) ?? null) === null),
+    ];
+    const needUrl = lacking(({ apiUrl }) => apiUrl === null, 'apiUrl');
+    const needToken = lacking(needsToken, 'auth');
     // Without any feed nothing says that another API is meant.
     const isOpen = feeds.length === 0 && broken.length === 0;
     const of = feeds.length + broken.length;

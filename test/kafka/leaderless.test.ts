@@ -295,14 +295,13 @@ it('a topic of which no partition has a leader does not hold up a reader of othe
 it('a reader that takes less than the whole reads the other partitions to their end, and warns at once', async () => {
   await everywhere('a');
   await killOne();
-  const recent = { count: 10, isWanted: () => true };
+  const recent = (follow: boolean, signal: AbortSignal) =>
+    recentRecords(log, [events()], 10, follow, () => true, signal);
   const shown = async (signal: AbortSignal) =>
-    (await collect(recentRecords(log, [events()], { ...recent, follow: false, signal }))).map(
-      ({ key, value }) => `${key} ${value}`,
-    );
+    (await collect(recent(false, signal))).map(({ key, value }) => `${key} ${value}`);
   expect(sorted(await shown(deadline()))).toEqual(others('a'));
   expect(warned()).toHaveLength(1);
-  const tailed = gather(recentRecords(log, [events()], { ...recent, follow: true, signal: stop.signal }));
+  const tailed = gather(recent(true, stop.signal));
   await elsewhere('b');
   await until(() => tailed.length === 4);
   expect(sorted(tailed)).toEqual(others('a', 'b'));

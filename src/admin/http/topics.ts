@@ -53,7 +53,8 @@ export function serveTopics(app: FastifyInstance, open: () => Opened, stream: St
       reply.header('x-position', start);
       return stream(reply, isSse ? 'text/event-stream' : 'application/x-ndjson', (signal) => {
         const { topicId, ends } = from;
-        const records = follow === 'yes' ? log.follow(topic, ends, signal, topicId) : log.load(topic, signal);
+        const records = () =>
+          follow === 'yes' ? log.follow(topic, ends, signal, topicId) : log.load(topic, signal);
         return texts(records, from, where, decoder!, isSse ? start : null, signal);
       });
     },
@@ -95,7 +96,7 @@ function positionOf(text: string): TopicEnds | null {
  * @param start of a stream of server-sent events; null: lines of JSON are wanted
  */
 async function* texts(
-  records: AsyncIterable<LogRecord>,
+  records: () => AsyncIterable<LogRecord>,
   from: TopicEnds,
   where: Readonly<Record<string, Condition>>,
   decoder: Decoder,
@@ -106,7 +107,7 @@ async function* texts(
   const ends = new Map(from.ends);
   try {
     if (start !== null) yield `id: ${start}\n\n`;
-    for await (const record of records) {
+    for await (const record of records()) {
       // From there a reader goes on behind this event.
       ends.set(record.partition, record.logOffset + 1);
       const event = await toEvent(record, decoder);

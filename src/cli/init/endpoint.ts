@@ -21,16 +21,6 @@ interface EndpointAnswer {
 
 export type Endpoint = ReturnType<typeof openEndpoint>;
 
-interface EndpointOptions {
-  /** With the fixed query parameters. */
-  readonly url: URL;
-  readonly access: ApiAccess;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
-  /** The API refuses requests because there were too many, and is asked again after this time. */
-  readonly onPause: (ms: number) => void;
-}
-
 /** Requests a second that `init` sends. Many APIs allow ten. */
 export const mostRequestsPerSecond = 10;
 const PAUSE_MS = 1000 / mostRequestsPerSecond;
@@ -39,7 +29,17 @@ const waiting = { attempts: 6, totalMs: 120_000, baseMs: 1_000, maxMs: 10_000 };
 const bodyLimitBytes = 64 * 1024 * 1024;
 const limits = { timeoutMs: 30_000, idleTimeoutMs: 15_000, bodyLimitBytes };
 
-export function openEndpoint({ url, access, headers, signal, onPause }: EndpointOptions) {
+/**
+ * @param url with the fixed query parameters
+ * @param onPause the API refuses requests because there were too many, and is asked again after this time
+ */
+export function openEndpoint(
+  url: URL,
+  access: ApiAccess,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+  onPause: (ms: number) => void,
+) {
   const connections = createAgents({});
   const agents = connections.now();
   const parameter = tokenParameter(access.auth);

@@ -22,23 +22,16 @@ import { CliCommand } from '../process/cli-command';
 import type { CommandContext, RunCommand } from '../process/command-context';
 import { usageError } from '../process/command-line';
 import { mostRequestsPerSecond, openEndpoint } from './endpoint';
-import { type Examined, examine } from './examine';
+import { type Examined, examine, type Known } from './examine';
 import { type FeedSection, guessedDisplay, withFeed } from './feed-files';
 
 const NOTHING = 'Nothing was asked or written.';
 
-interface InitFlags {
+interface InitFlags extends Omit<Known, 'name'> {
   readonly name?: string;
   readonly auth?: string;
   readonly tokenEnv?: string;
   readonly header: Readonly<Record<string, string>>;
-  readonly rows?: string;
-  readonly id?: string;
-  readonly updated?: string;
-  readonly size?: string;
-  readonly page?: string;
-  readonly cursor?: string;
-  readonly since?: string;
   readonly config: string;
   readonly force?: true;
   readonly events: boolean;
@@ -101,7 +94,7 @@ async function init(address: string, flags: InitFlags, context: CommandContext):
     context.note(
       `The API takes no more requests at present. The next one follows in ${Math.ceil(ms / 1000)} s.\n`,
     );
-  const endpoint = openEndpoint({ url, access, headers: flags.header, signal: context.signal, onPause });
+  const endpoint = openEndpoint(url, access, flags.header, context.signal, onPause);
   try {
     context.note(`Reading ${url.origin}${url.pathname} ...\n`);
     const found = await examine(endpoint, { ...flags, name }, [...url.searchParams.keys()]);

@@ -16,10 +16,6 @@ export interface ReadAccess {
   readonly missing: readonly Mistake[];
   /** Wrong settings. */
   readonly mistakes: readonly Mistake[];
-  /** Feeds without an address of their own. */
-  readonly needUrl: readonly string[];
-  /** Feeds without a token of their own. */
-  readonly needToken: readonly string[];
 }
 
 interface AccessInput {
@@ -41,13 +37,10 @@ export function readAccess(feeds: readonly Feed[], input: AccessInput): ReadAcce
   const access = new Map<string, ApiAccess>();
   const lacking = new Map<string, string>();
   const [missing, mistakes]: [Mistake[], Mistake[]] = [[], []];
-  const [needUrl, needToken]: [string[], string[]] = [[], []];
   for (const feed of feeds) {
     const auth = feed.auth ?? usualAuth;
     const baseUrl = feed.apiUrl ?? apiUrl;
-    const isGeneral = auth.scheme !== 'none' && !ownToken(feed);
-    if (feed.apiUrl === null) needUrl.push(feed.name);
-    if (isGeneral) needToken.push(feed.name);
+    const isGeneral = needsToken(feed);
     const found = isGeneral ? generalToken(feed, input) : tokenOf(feed, input);
     if ('wrong' in found) mistakes.push(found.wrong);
     else if ('lacks' in found) {
@@ -59,10 +52,12 @@ export function readAccess(feeds: readonly Feed[], input: AccessInput): ReadAcce
       access.set(feed.name, { ...credentials, baseUrl, auth: schemeOf(auth) });
     }
   }
-  return { access, lacking, missing, mistakes, needUrl, needToken };
+  return { access, lacking, missing, mistakes };
 }
 
-const ownToken = ({ auth }: Feed) => auth !== null && placesOf(auth).length > 0;
+/** Whether a feed has no token of its own, and needs the general one. */
+export const needsToken = ({ auth }: Pick<Feed, 'auth'>): boolean =>
+  auth === null || (auth.scheme !== 'none' && placesOf(auth).length === 0);
 
 type Place = { readonly key: string } & (SecretPlace | { readonly env: string });
 
