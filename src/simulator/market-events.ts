@@ -69,7 +69,7 @@ export const ipoEvents = {
     const { random, stores } = scene;
     const now = seconds(scene);
     const record: JsonRecord = {
-      ...createIpo(random, now, 1400),
+      ...createIpo(random, now),
       id: recordId(random, now),
       deal_status: random.chance(0.2) ? 'Rumored' : 'Initial Filing',
       date: isoDate(now + random.int(10, 60) * day),
@@ -151,7 +151,7 @@ function follow(scene: MarketScene, action: string, steps: -1 | 0 | 1): string |
     action,
     rating,
     pt: priceTarget(random, price),
-    analyst_insights: insightText(random, String(before.firm), String(security.name), facts, 1300),
+    analyst_insights: insightText(random, String(before.firm), String(security.name), facts),
     date: isoDate(now),
     id: recordId(random, now),
     rating_id: recordId(random, now),
@@ -167,7 +167,7 @@ export const insightEvents = {
   initiation: (scene) => {
     const now = scene.now('insights');
     const record = {
-      ...createInsight(scene.random, scene.universe, now, 1300),
+      ...createInsight(scene.random, scene.universe, now),
       action: 'Initiates Coverage On',
       date: isoDate(now),
     } as JsonRecord;

@@ -64,7 +64,7 @@ export function createMarket(options: MarketOptions) {
     stores,
     faults,
     requests: createRequestLog(),
-    cache: createCache(),
+    cached: createCache(),
     clock,
     /** A token that is accepted. */
     token: tokens?.[0] ?? 'simulator-token',
@@ -147,25 +147,23 @@ interface Page {
   readonly rows: number;
 }
 
-/** A cache on the way to the API, which pays no heed to what a request says of caches. */
+/**
+ * A cache on the way to the API, which pays no heed to what a request says of caches.
+ * @returns returns the answer to the same address, with its age, if it is not older than `seconds`; else a new one
+ */
 function createCache() {
   const kept = new Map<string, { readonly page: Page; readonly madeMs: number }>();
-  return {
-    /** @returns the answer to the same address, with its age, if it is not older than `seconds`; else a new one */
-    answer(address: string, nowMs: number, seconds: number, make: () => Page): Page {
-      const old = kept.get(address);
-      const age = old === undefined ? 0 : (nowMs - old.madeMs) / 1000;
-      if (old !== undefined && age >= 0 && age < seconds) {
-        const { answer } = old.page;
-        return {
-          ...old.page,
-          answer: { ...answer, headers: { ...answer.headers, age: `${Math.floor(age)}` } },
-        };
-      }
-      const page = make();
-      if (seconds > 0) kept.set(address, { page, madeMs: nowMs });
-      return page;
-    },
+  return (address: string, nowMs: number, seconds: number, make: () => Page): Page => {
+    const old = kept.get(address);
+    const age = old === undefined ? 0 : (nowMs - old.madeMs) / 1000;
+    if (old !== undefined && age >= 0 && age < seconds) {
+      const { answer } = old.page;
+      const headers = { ...answer.headers, age: `${Math.floor(age)}` };
+      return { ...old.page, answer: { ...answer, headers } };
+    }
+    const page = make();
+    if (seconds > 0) kept.set(address, { page, madeMs: nowMs });
+    return page;
   };
 }
 

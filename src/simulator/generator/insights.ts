@@ -38,26 +38,18 @@ export interface InsightFacts {
   readonly price: number;
 }
 
+/** Length of an insight's text. */
+const bytes = 1_300;
+
 /** The headed paragraphs that come with a rating. */
-export function insightText(
-  random: Random,
-  firm: string,
-  company: string,
-  facts: InsightFacts,
-  bytes: number,
-): string {
+export function insightText(random: Random, firm: string, company: string, facts: InsightFacts): string {
   const opening = `${firm} ${facts.action.toLowerCase()} ${company} with a ${facts.rating} rating and a price target of $${facts.price.toFixed(2)}.`;
   const half = Math.max(0, (bytes - opening.length - 60) / 2);
   return `${opening}  \n\n **Growth and Demand**: ${prose(random, half)}\n\n**Risks and Valuation**: ${prose(random, half)}`;
 }
 
-/** A research insight, published on the day of its `updated`. @param bytes length of its text */
-export function createInsight(
-  random: Random,
-  universe: Universe,
-  updated: number,
-  bytes: number,
-): JsonRecord {
+/** A research insight, published on the day of its `updated`. */
+export function createInsight(random: Random, universe: Universe, updated: number): JsonRecord {
   const analyst = random.pick(universe.analysts);
   const company = random.pick(universe.companies);
   const facts: InsightFacts = {
@@ -68,7 +60,7 @@ export function createInsight(
   return {
     action: facts.action,
     analyst_id: analyst.id,
-    analyst_insights: insightText(random, analyst.firm.name, company.name, facts, bytes),
+    analyst_insights: insightText(random, analyst.firm.name, company.name, facts),
     date: isoDate(updated - random.int(0, 3600)),
     firm: analyst.firm.name,
     firm_id: analyst.firm.id,

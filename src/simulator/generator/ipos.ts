@@ -48,8 +48,11 @@ function underwriters(random: Random, most: number): string[] {
   );
 }
 
-/** An IPO at some point of its life. @param bytes length of its JSON, reached through its texts; not below the bare record's */
-export function createIpo(random: Random, updated: number, bytes: number): JsonRecord {
+/** Length of an IPO's JSON, reached through its texts. */
+const bytes = 1_400;
+
+/** An IPO at some point of its life. */
+export function createIpo(random: Random, updated: number): JsonRecord {
   const status = random.pick(statuses);
   const priced = status === 'Priced' || status === 'Closed';
   const filed = status !== 'Rumored';

@@ -1,5 +1,4 @@
-import type { FeedName, JsonRecord } from '../endpoints';
-import { feedNames } from '../endpoints';
+import { type FeedName, feedNames, type JsonRecord } from '../endpoints';
 import type { Market } from '../market';
 import { createRandom, hashText, type Random } from '../random';
 import { createAnalyst } from './analysts';
@@ -19,44 +18,30 @@ export interface SeedOptions {
   readonly perSecond?: number;
   /** So many of a feed's records, at most all, have the same `updated`. */
   readonly cluster?: { readonly feed: FeedName; readonly size: number; readonly secondsAgo?: number };
-  /** Length of an IPO's JSON, default 1400; of an insight's text, default 1300. */
-  readonly ipoBytes?: number;
-  readonly insightBytes?: number;
 }
 
-export function seedMarket(market: Market, options: SeedOptions): Universe {
-  const { seed } = market;
-  const now = Math.floor(market.clock() / 1000);
-  const universe = createUniverse(
-    createRandom(seed ^ hashText('universe')),
-    options.records?.analysts ?? 0,
-    now,
-  );
+export function seedMarket({ seed, clock, stores }: Market, options: SeedOptions): Universe {
+  const { records = {}, cluster } = options;
+  const now = Math.floor(clock() / 1000);
+  const universe = createUniverse(createRandom(seed ^ hashText('universe')), records.analysts ?? 0, now);
   for (const feed of feedNames) {
-    const count = options.records?.[feed] ?? 0;
-    if (count > 0) market.stores[feed].load(generate(feed, count, universe, now, seed, options));
+    const count = records[feed] ?? 0;
+    if (count > 0) stores[feed].load(generate(feed, count));
   }
   return universe;
-}
 
-function* generate(
-  feed: FeedName,
-  count: number,
-  universe: Universe,
-  now: number,
-  seed: number,
-  options: SeedOptions,
-): Generator<JsonRecord> {
-  const random = createRandom(seed ^ hashText(`records ${feed}`));
-  const clustered = options.cluster?.feed === feed ? options.cluster.size : 0;
-  const clusterSecond = now - (options.cluster?.secondsAgo ?? 3600);
-  const seconds = createSeconds(random, count, now, options);
-  const record = {
-    insights: (updated: number) => createInsight(random, universe, updated, options.insightBytes ?? 1300),
-    analysts: (updated: number, i: number) => createAnalyst(random, universe.analysts[i]!, updated),
-    ipos: (updated: number) => createIpo(random, updated, options.ipoBytes ?? 1400),
-  }[feed];
-  for (let i = 0; i < count; i++) yield record(i < clustered ? clusterSecond : seconds(), i);
+  function* generate(feed: FeedName, count: number): Generator<JsonRecord> {
+    const random = createRandom(seed ^ hashText(`records ${feed}`));
+    const clustered = cluster?.feed === feed ? cluster.size : 0;
+    const clusterSecond = now - (cluster?.secondsAgo ?? 3600);
+    const seconds = createSeconds(random, count, now, options);
+    const record = {
+      insights: (updated: number) => createInsight(random, universe, updated),
+      analysts: (updated: number, i: number) => createAnalyst(random, universe.analysts[i]!, updated),
+      ipos: (updated: number) => createIpo(random, updated),
+    }[feed];
+    for (let i = 0; i < count; i++) yield record(i < clustered ? clusterSecond : seconds(), i);
+  }
 }
 
 /** Draws seconds from a limited number of them, so that as many records share one as was asked for. */

@@ -34,79 +34,74 @@ export async function createVendorHttp(market: Market, compress: boolean) {
   }
   for (const feed of feedNames) {
     app.get(endpoints[feed].path, { exposeHeadRoute: false }, (request, reply) =>
-      serve(market, feed, request, reply, stopping.signal),
+      serve(feed, request, reply),
     );
   }
   app.setNotFoundHandler((request, reply) => {
-    noted(market, null, request).status = 404;
+    noted(null, request).status = 404;
     return send(reply, noRoute());
   });
   return app as unknown as FastifyInstance;
-}
 
-function noted(market: Market, feed: FeedName | null, request: FastifyRequest) {
-  const { url, headers, socket } = request;
-  const path = url.split('?', 1)[0]!;
-  const query = request.query as QueryText;
-  return market.requests.add({ atMs: market.clock(), feed, path, query, headers }, socket);
-}
+  function noted(feed: FeedName | null, request: FastifyRequest): SeenRequest {
+    const { url, headers, socket } = request;
+    const path = url.split('?', 1)[0]!;
+    const query = request.query as QueryText;
+    return market.requests.add({ atMs: market.clock(), feed, path, query, headers }, socket);
+  }
 
-async function serve(
-  market: Market,
-  feed: FeedName,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  stopping: AbortSignal,
-): Promise<FastifyReply> {
-  const query = request.query as QueryText;
-  const seen = noted(market, feed, request);
-  await market.onRequest(seen);
+  async function serve(feed: FeedName, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const query = request.query as QueryText;
+    const seen = noted(feed, request);
+    await market.onRequest(seen);
 
-  const faults = market.faults.draw(feed, Number(query[endpoints[feed].pageSize] ?? 0));
-  seen.faults = faults.map((fault) => fault.kind);
-  const waits = faults.reduce((ms, fault) => ms + (fault.kind === 'delay' ? fault.ms : 0), 0);
-  if (waits > 0) await delay(waits, undefined, { signal: stopping }).catch(() => undefined);
-  const fault = faults.find(({ kind }) => kind !== 'delay') ?? null;
+    const faults = market.faults.draw(feed, Number(query[endpoints[feed].pageSize] ?? 0));
+    seen.faults = faults.map((fault) => fault.kind);
+    const waits = faults.reduce((ms, fault) => ms + (fault.kind === 'delay' ? fault.ms : 0), 0);
+    if (waits > 0) await delay(waits, undefined, { signal: stopping.signal }).catch(() => undefined);
+    const fault = faults.find(({ kind }) => kind !== 'delay') ?? null;
 
-  setDate(market, feed, reply);
-  const unanswered = fault?.kind === 'reset' || fault?.kind === 'hang';
-  if (unanswered && fault.when === 'before') {
+    const serverMs = market.serverMs(feed);
+    if (market.behaviour(feed).dateHeader) reply.header('date', new Date(serverMs).toUTCString());
+    else reply.raw.sendDate = false;
+    const unanswered = fault?.kind === 'reset' || fault?.kind === 'hang';
+    if (unanswered && fault.when === 'before') {
+      market.requests.answered(seen);
+      reply.hijack();
+      if (fault.kind === 'reset') request.socket.resetAndDestroy();
+      return reply;
+    }
+    const made = makeAnswer(feed, request, fault, seen, serverMs);
+    if (!unanswered) seen.status = made.status;
     market.requests.answered(seen);
+    if (!unanswered) return send(reply, made);
     reply.hijack();
-    if (fault.kind === 'reset') request.socket.resetAndDestroy();
+    writeHalf(reply, made, () => fault.kind === 'reset' && request.socket.resetAndDestroy());
     return reply;
   }
-  const made = makeAnswer(market, feed, request, fault, seen);
-  if (!unanswered) seen.status = made.status;
-  market.requests.answered(seen);
-  if (!unanswered) return send(reply, made);
-  reply.hijack();
-  writeHalf(reply, made, () => fault.kind === 'reset' && request.socket.resetAndDestroy());
-  return reply;
-}
 
-function makeAnswer(
-  market: Market,
-  feed: FeedName,
-  request: FastifyRequest,
-  fault: Fault | null,
-  seen: SeenRequest,
-): Answer {
-  const serverMs = market.serverMs(feed);
-  const broken = fault && answerWithoutRecords(fault, request.url, serverMs, endpoints[feed]);
-  if (broken) return broken;
-  const query = request.query as QueryText;
-  const token = tokenOf(request);
-  if (token === null || !market.accepts(token)) return unauthorized();
-  const wait = market.takeFromBudget(token);
-  if (wait !== null)
-    return answer(429, '{"message":"API rate limit exceeded"}', retryAfterHeader(wait, serverMs));
-  const { cacheSeconds } = market.behaviour(feed);
-  const page = market.cache.answer(request.url, serverMs, cacheSeconds, () =>
-    market.answerPage(feed, query, seen.number, fault),
-  );
-  seen.rows = page.rows;
-  return fault === null ? page.answer : spoil(fault, page.answer, endpoints[feed]);
+  function makeAnswer(
+    feed: FeedName,
+    request: FastifyRequest,
+    fault: Fault | null,
+    seen: SeenRequest,
+    serverMs: number,
+  ): Answer {
+    const broken = fault && answerWithoutRecords(fault, request.url, serverMs, endpoints[feed]);
+    if (broken) return broken;
+    const query = request.query as QueryText;
+    const token = tokenOf(request);
+    if (token === null || !market.accepts(token)) return unauthorized();
+    const wait = market.takeFromBudget(token);
+    if (wait !== null)
+      return answer(429, '{"message":"API rate limit exceeded"}', retryAfterHeader(wait, serverMs));
+    const { cacheSeconds } = market.behaviour(feed);
+    const page = market.cached(request.url, serverMs, cacheSeconds, () =>
+      market.answerPage(feed, query, seen.number, fault),
+    );
+    seen.rows = page.rows;
+    return fault === null ? page.answer : spoil(fault, page.answer, endpoints[feed]);
+  }
 }
 
 function tokenOf(request: FastifyRequest): string | null {
@@ -114,14 +109,6 @@ function tokenOf(request: FastifyRequest): string | null {
   if (typeof token === 'string' && token !== '') return token;
   const [, header] = /^token (\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
   return header ?? null;
-}
-
-function setDate(market: Market, feed: FeedName, reply: FastifyReply): void {
-  if (market.behaviour(feed).dateHeader) {
-    reply.header('date', new Date(market.serverMs(feed)).toUTCString());
-  } else {
-    reply.raw.sendDate = false;
-  }
 }
 
 function send(reply: FastifyReply, made: Answer): FastifyReply {

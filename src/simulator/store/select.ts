@@ -19,27 +19,71 @@ export function selectWindow(
   behaviour: Behaviour,
   random: Random,
 ): Window {
-  const keep = rowFilter(endpoint, view, query, behaviour);
+  const keep = rowFilter();
   const since =
     behaviour.ignoreUpdated || query.updatedSince === null
       ? null
       : firstShown[behaviour.since](query.updatedSince);
   const low = since === null ? 0 : lowerBound(view.byUpdated, since);
-  const order = query.updatedSince === null ? endpoint.defaultOrder : behaviour.order;
+  const kept = (rows: readonly Version[]) => (keep === null ? rows : rows.filter(keep));
+  const listed = (rows: readonly Version[]) =>
+    listWindow(kept(since === null ? rows : rows.filter(({ updated }) => updated >= since)));
 
+  const order = query.updatedSince === null ? endpoint.defaultOrder : behaviour.order;
   switch (order) {
     case 'asc':
-    case 'desc': {
-      const rows = keep === null ? view.byUpdated : view.byUpdated.slice(low).filter(keep);
-      return byUpdatedWindow(rows, keep === null ? low : 0, order === 'desc', behaviour, random);
-    }
+    case 'desc':
+      return keep === null
+        ? byUpdatedWindow(view.byUpdated, low, order === 'desc')
+        : byUpdatedWindow(view.byUpdated.slice(low).filter(keep), 0, order === 'desc');
     case 'shuffled':
-      return listWindow(shuffle(keptOf(view.byUpdated.slice(low), keep), random));
+      return listWindow(shuffle([...kept(view.byUpdated.slice(low))], random));
     case 'insertion':
-      return listWindow(keptOf(sinceOf(view.byInsertion(), since), keep));
+      return listed(view.byInsertion());
     case 'date':
-      return listWindow(keptOf(sinceOf(view.byDate(), since), keep));
+      return listed(view.byDate());
   }
+
+  function rowFilter(): ((row: Version) => boolean) | null {
+    const { symbols } = query;
+    let { from, to } = query;
+    if (endpoint.latestDayDefault && behaviour.latestDayDefault && from === null && to === null) {
+      from = view.latestDate();
+      to = from;
+    }
+    const tests: ((row: Version) => boolean)[] = [];
+    // A range around everything is what every careful client sends; it must not cost a pass over all rows.
+    if (from !== null && view.earliestDate() < from) tests.push((row) => row.date >= from);
+    if (to !== null && view.latestDate() > to) tests.push((row) => row.date <= to);
+    if (symbols !== null) tests.push((row) => symbols.has(row.symbol));
+    return tests.length === 0 ? null : (row) => tests.every((test) => test(row));
+  }
+
+  /** Rows sorted by `updated` from `low` on, read forwards or backwards, ties in their order or shuffled. */
+  function byUpdatedWindow(sorted: readonly Version[], low: number, descending: boolean): Window {
+    const length = sorted.length - low;
+    return {
+      length,
+      rows: (from, to) => {
+        const end = Math.min(to, length);
+        if (from >= end) return [];
+        const first = descending ? sorted.length - end : low + from;
+        const last = descending ? sorted.length - from : low + end;
+        const isTurned = behaviour.ties === 'by-page' && Math.floor(from / (to - from)) % 2 === 1;
+        const rows =
+          behaviour.ties === 'shuffled'
+            ? withShuffledTies(sorted, low, first, last, random)
+            : isTurned
+              ? withTurnedTies(sorted, low, first, last)
+              : sorted.slice(first, last);
+        return descending ? rows.reverse() : rows;
+      },
+    };
+  }
+}
+
+function listWindow(rows: readonly Version[]): Window {
+  return { length: rows.length, rows: (from, to) => rows.slice(from, to) };
 }
 
 /** By behaviour: the second that is asked for → the least second of the rows that are shown. 0 asks for everything. */
@@ -50,65 +94,6 @@ const firstShown: Readonly<Record<Behaviour['since'], (since: number) => number>
   hours: (since) => (since === 0 ? 0 : since + 8 * 3600),
   earlier: (since) => Math.max(0, since - 8 * 3600),
 };
-
-function rowFilter(
-  endpoint: Endpoint,
-  view: View,
-  query: FeedQuery,
-  behaviour: Behaviour,
-): ((row: Version) => boolean) | null {
-  let { from, to } = query;
-  if (endpoint.latestDayDefault && behaviour.latestDayDefault && from === null && to === null) {
-    from = view.latestDate();
-    to = from;
-  }
-  const tests: ((row: Version) => boolean)[] = [];
-  // A range around everything is what every careful client sends; it must not cost a pass over all rows.
-  if (from !== null && view.earliestDate() < from) tests.push((row) => row.date >= from);
-  if (to !== null && view.latestDate() > to) tests.push((row) => row.date <= to);
-  const symbols = query.symbols;
-  if (symbols !== null) tests.push((row) => symbols.has(row.symbol));
-  return tests.length === 0 ? null : (row) => tests.every((test) => test(row));
-}
-
-function keptOf(rows: readonly Version[], keep: ((row: Version) => boolean) | null): Version[] {
-  return keep === null ? (rows as Version[]) : rows.filter(keep);
-}
-
-function sinceOf(rows: readonly Version[], since: number | null): readonly Version[] {
-  return since === null ? rows : rows.filter((row) => row.updated >= since);
-}
-
-function listWindow(rows: readonly Version[]): Window {
-  return { length: rows.length, rows: (from, to) => rows.slice(from, to) };
-}
-
-/** Rows sorted by `updated` from `low` on, read forwards or backwards, ties in their order or shuffled. */
-function byUpdatedWindow(
-  sorted: readonly Version[],
-  low: number,
-  descending: boolean,
-  behaviour: Behaviour,
-  random: Random,
-): Window {
-  const length = sorted.length - low;
-  return {
-    length,
-    rows: (from, to) => {
-      const end = Math.min(to, length);
-      if (from >= end) return [];
-      const first = descending ? sorted.length - end : low + from;
-      const last = descending ? sorted.length - from : low + end;
-      const rows =
-        behaviour.ties === 'shuffled'
-          ? withShuffledTies(sorted, low, first, last, random)
-          : behaviour.ties === 'by-page' && Math.floor(from / (to - from)) % 2 === 1
-            ? withTurnedTies(sorted, low, first, last)
-            : sorted.slice(first, last);
-      return descending ? rows.reverse() : rows;
-    },
-  };
-}
 
 /** Shuffles each run of one second over its whole length, even if it reaches beyond the requested rows. */
 function withShuffledTies(
