@@ -131,7 +131,7 @@ export function loadConfig(input: LoadConfigInput, needs: Needs = 'api'): Config
   const deliveries = loadDeliveries(file, feeds, loading.mistakes);
   const named = [...ofFeeds, ...namedVariables(deliveries)];
   const where = (path: readonly PropertyKey[]) => file.where(path);
-  const api = readAccess(feeds, { loading, token, env, runs: readsApi, where });
+  const api = readAccess(feeds, loading, token, env, readsApi, where);
   const tokens = [...api.access.values()].flatMap(secretsOf);
   rotation.hide([...tokens, ...named.flatMap((name) => hiddenSecret(env[name])), ...proxyPasswords(env)]);
   const secrets = rotation.known;

@@ -18,22 +18,23 @@ export interface ReadAccess {
   readonly mistakes: readonly Mistake[];
 }
 
-interface AccessInput {
-  readonly loading: Loading;
-  /** The general token, for feeds without their own API. */
-  readonly token: SetSecret | null;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether commands are run; else the feeds whose tokens they print lack them. */
-  readonly runs: boolean;
-  readonly where: (path: readonly PropertyKey[]) => string;
-}
-
 type FoundToken = Pick<ApiAccess, 'token' | 'secret'>;
 type Found = FoundToken | { readonly lacks: Mistake } | { readonly wrong: Mistake };
 
-/** Reads where each feed is asked, and its token. */
-export function readAccess(feeds: readonly Feed[], input: AccessInput): ReadAccess {
-  const { apiUrl } = input.loading.values;
+/**
+ * Reads where each feed is asked, and its token.
+ * @param token the general one, for feeds without their own API
+ * @param runs whether commands are run; else the feeds whose tokens they print lack them
+ */
+export function readAccess(
+  feeds: readonly Feed[],
+  loading: Loading,
+  token: SetSecret | null,
+  env: Readonly<Record<string, string | undefined>>,
+  runs: boolean,
+  where: (path: readonly PropertyKey[]) => string,
+): ReadAccess {
+  const { apiUrl } = loading.values;
   const access = new Map<string, ApiAccess>();
   const lacking = new Map<string, string>();
   const [missing, mistakes]: [Mistake[], Mistake[]] = [[], []];
@@ -41,18 +42,50 @@ export function readAccess(feeds: readonly Feed[], input: AccessInput): ReadAcce
     const auth = feed.auth ?? usualAuth;
     const baseUrl = feed.apiUrl ?? apiUrl;
     const isGeneral = needsToken(feed);
-    const found = isGeneral ? generalToken(feed, input) : tokenOf(feed, input);
+    const found = isGeneral ? generalToken(feed) : tokenOf(feed);
     if ('wrong' in found) mistakes.push(found.wrong);
     else if ('lacks' in found) {
       missing.push(found.lacks);
       lacking.set(feed.name, `${found.lacks.key} (${found.lacks.where}): ${found.lacks.problem}`);
     } else if (baseUrl !== null && (!isGeneral || found.token !== '')) {
-      const { rotation } = input.loading;
+      const { rotation } = loading;
       const credentials = auth.scheme === 'oauth2' ? grantedAccess(feed.name, auth, found, rotation) : found;
       access.set(feed.name, { ...credentials, baseUrl, auth: schemeOf(auth) });
     }
   }
   return { access, lacking, missing, mistakes };
+
+  /** The general token goes to the host it was set for. `''`: it is not set. */
+  function generalToken({ name, apiUrl: own }: Feed): Found {
+    const isElsewhere = own !== null && apiUrl !== null && new URL(own).origin !== new URL(apiUrl).origin;
+    if (!isElsewhere) return { token: token?.value ?? '', ...(token?.secret && { secret: token.secret }) };
+    const problem = `names no token of its own, and the general token is for ${new URL(apiUrl).origin}, not for ${new URL(own).origin}; expected auth with tokenEnv, tokenFile or tokenCommand, or with scheme none`;
+    return { wrong: { key: `feeds.${name}.auth`, where: where(['feeds', name, 'auth']), problem } };
+  }
+
+  /** As the general token is read: from a variable, from a file below the working directory, or from a command. */
+  function tokenOf({ name, auth }: Feed): Found {
+    if (auth === null || auth.scheme === 'none') return { token: '' };
+    const [place, other] = placesOf(auth) as [Place, Place?];
+    const path = ['feeds', name, 'auth', place.key];
+    const mistake = (problem: string): Mistake => ({ key: path.join('.'), where: where(path), problem });
+    if (other !== undefined) return { wrong: mistake(`and ${other.key} are both set, expected one of them`) };
+    if ('env' in place) {
+      const given = env[place.env] ?? '';
+      const variable = variableCalled(place.env);
+      const what = auth.scheme === 'oauth2' ? 'client secret' : 'token';
+      if (given === '') return { lacks: mistake(`${variable} is not set, expected the ${what} in it`) };
+      const expected = expectedInstead(given, auth);
+      return expected === null
+        ? { token: given }
+        : { wrong: mistake(`${variable} holds something else, expected ${expected}`) };
+    }
+    if ('command' in place && !runs) return { lacks: mistake('is not run by this command') };
+    const found = secretFrom(path.join('.'), place, (content) => expectedInstead(content, auth), loading);
+    return 'problem' in found
+      ? { wrong: mistake(found.problem) }
+      : { token: found.token, secret: found.live };
+  }
 }
 
 /** Whether a feed has no token of its own, and needs the general one. */
@@ -69,38 +102,6 @@ function placesOf(auth: Auth): Place[] {
     const given = (auth as Readonly<Record<string, unknown>>)[key];
     return given === undefined ? [] : [{ key, [kind]: given } as unknown as Place];
   });
-}
-
-/** The general token goes to the host it was set for. `''`: it is not set. */
-function generalToken({ name, apiUrl }: Feed, { loading, token, where }: AccessInput): Found {
-  const { apiUrl: general } = loading.values;
-  const isElsewhere =
-    apiUrl !== null && general !== null && new URL(apiUrl).origin !== new URL(general).origin;
-  if (!isElsewhere) return { token: token?.value ?? '', ...(token?.secret && { secret: token.secret }) };
-  const problem = `names no token of its own, and the general token is for ${new URL(general).origin}, not for ${new URL(apiUrl).origin}; expected auth with tokenEnv, tokenFile or tokenCommand, or with scheme none`;
-  return { wrong: { key: `feeds.${name}.auth`, where: where(['feeds', name, 'auth']), problem } };
-}
-
-/** As the general token is read: from a variable, from a file below the working directory, or from a command. */
-function tokenOf({ name, auth }: Feed, { env, loading, runs, where }: AccessInput): Found {
-  if (auth === null || auth.scheme === 'none') return { token: '' };
-  const [place, other] = placesOf(auth) as [Place, Place?];
-  const path = ['feeds', name, 'auth', place.key];
-  const mistake = (problem: string): Mistake => ({ key: path.join('.'), where: where(path), problem });
-  if (other !== undefined) return { wrong: mistake(`and ${other.key} are both set, expected one of them`) };
-  if ('env' in place) {
-    const token = env[place.env] ?? '';
-    const variable = variableCalled(place.env);
-    const what = auth.scheme === 'oauth2' ? 'client secret' : 'token';
-    if (token === '') return { lacks: mistake(`${variable} is not set, expected the ${what} in it`) };
-    const expected = expectedInstead(token, auth);
-    return expected === null
-      ? { token }
-      : { wrong: mistake(`${variable} holds something else, expected ${expected}`) };
-  }
-  if ('command' in place && !runs) return { lacks: mistake('is not run by this command') };
-  const found = secretFrom(path.join('.'), place, (content) => expectedInstead(content, auth), loading);
-  return 'problem' in found ? { wrong: mistake(found.problem) } : { token: found.token, secret: found.live };
 }
 
 /** The form of a token for this scheme; null: the text may be one. */

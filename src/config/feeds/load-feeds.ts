@@ -5,7 +5,7 @@ import type { FeedDefinition } from '../../feeds/definition';
 import type { Feed } from '../../feeds/feed';
 import { didYouMean, meantOrKnown } from '../did-you-mean';
 import { type ConfigFile, mistakeIn } from '../files/config-file';
-import { type Mistake, unexpected } from '../mistake';
+import { unexpected } from '../mistake';
 import { type Loading, whereSet } from '../raw-settings';
 import { checkFeed, topicClashes } from './check-feed';
 import {
@@ -37,7 +37,9 @@ export function loadFeeds(
 } {
   const { mistakes } = loading;
   const { enabledFeeds: enabled, pollInterval } = loading.values;
-  const sections = feedSections(file, mistakes);
+  const add = (path: readonly PropertyKey[], problem: string): void =>
+    void mistakes.push(mistakeIn(file, ['feeds', ...path], problem));
+  const sections = feedSections();
   const known = definitions.map(({ name }) => name);
   const names = [...new Set([...known, ...Object.keys(sections)])];
   const feeds: Feed[] = [];
@@ -46,7 +48,7 @@ export function loadFeeds(
     const definition = definitions.find((one) => one.name === name);
     const section = Object.hasOwn(sections, name) ? sections[name] : {};
     const before = mistakes.length;
-    const overrides = readSection(name, section, definition, known, file, mistakes);
+    const overrides = readSection(name, section, definition);
     if (mistakes.length > before) {
       broken.push(name);
       continue;
@@ -60,7 +62,7 @@ export function loadFeeds(
     .flatMap(checkFeed)
     .filter(({ feed, path }) => path[0] !== 'display' || isWritten(feed, ['display']));
   for (const { feed, path, problem } of [...found, ...topicClashes(feeds, isWritten)])
-    mistakes.push(mistakeIn(file, ['feeds', feed, ...path], problem));
+    add([feed, ...path], problem);
   for (const name of enabled ?? []) {
     if (names.includes(name)) continue;
     const problem = `"${name}" is not a feed${meantOrKnown(name, names)}`;
@@ -71,40 +73,30 @@ export function loadFeeds(
   );
   const runs = (name: string) => enabled?.includes(name) ?? true;
   return { feeds: feeds.filter(({ name }) => runs(name)), broken: broken.filter(runs), named };
-}
 
-function feedSections(file: ConfigFile, mistakes: Mistake[]): Readonly<Record<string, unknown>> {
-  const sections = file.values.feeds ?? {};
-  if (typeof sections === 'object' && !Array.isArray(sections)) return sections as Record<string, unknown>;
-  const problem = unexpected(sections, 'a section for each feed; which of them run is set by enabledFeeds');
-  mistakes.push(mistakeIn(file, ['feeds'], problem));
-  return {};
-}
-
-function readSection(
-  name: string,
-  section: unknown,
-  definition: FeedDefinition | undefined,
-  known: readonly string[],
-  file: ConfigFile,
-  mistakes: Mistake[],
-): FeedSettings {
-  const add = (path: readonly PropertyKey[], problem: string) =>
-    mistakes.push(mistakeIn(file, ['feeds', name, ...path], problem));
-  if (definition === undefined && !feedName.test(name)) {
-    add([], `is not a name for a feed, expected ${feedNameText}`);
-  }
-  const missing = definition === undefined ? missingForNewFeed(section) : [];
-  const near = missing.length > 0 ? didYouMean(name, known) : null;
-  if (near !== null) {
-    add([], `is not a feed; did you mean ${near}?`);
+  function feedSections(): Readonly<Record<string, unknown>> {
+    const given = file.values.feeds ?? {};
+    if (typeof given === 'object' && !Array.isArray(given)) return given as Record<string, unknown>;
+    add([], unexpected(given, 'a section for each feed; which of them run is set by enabledFeeds'));
     return {};
   }
-  if (missing.length > 0)
-    add([], `a new feed needs ${missing.join(', ')} too (known feeds are ${known.join(', ')})`);
-  const parsed = feedSettings.safeParse(section ?? {});
-  for (const issue of parsed.error?.issues ?? []) reportIssue(issue, section, add);
-  return parsed.data ?? {};
+
+  function readSection(name: string, section: unknown, definition: FeedDefinition | undefined): FeedSettings {
+    const at = (path: readonly PropertyKey[], problem: string) => add([name, ...path], problem);
+    if (definition === undefined && !feedName.test(name))
+      at([], `is not a name for a feed, expected ${feedNameText}`);
+    const missing = definition === undefined ? missingForNewFeed(section) : [];
+    const near = missing.length > 0 ? didYouMean(name, known) : null;
+    if (near !== null) {
+      at([], `is not a feed; did you mean ${near}?`);
+      return {};
+    }
+    if (missing.length > 0)
+      at([], `a new feed needs ${missing.join(', ')} too (known feeds are ${known.join(', ')})`);
+    const parsed = feedSettings.safeParse(section ?? {});
+    for (const issue of parsed.error?.issues ?? []) reportIssue(issue, section, at);
+    return parsed.data ?? {};
+  }
 }
 
 function reportIssue(
