@@ -85,11 +85,13 @@ export function openLog(options: ConnectOptions | undefined): Opened {
     return openConfigured(config, options?.logger);
   }
   const { topicPrefix = '', logger } = options;
-  const given = { feeds: feedDefinitions, topicPrefix, rotation: new Rotation(), logger };
+  const given = { topicPrefix, rotation: new Rotation() };
   if (options.kafka === undefined) {
     if (typeof options.dataDir !== 'string')
       throw incomplete('config, or dataDir, or kafka and schemaRegistry');
-    return open({ kafka: null, schemaRegistry: null, dataDir: options.dataDir }, { ...given, secrets: [] });
+    const { dataDir } = options;
+    const local = { ...given, kafka: null, schemaRegistry: null, dataDir, secrets: [] };
+    return open(local, feedDefinitions, logger);
   }
   const { brokers, ssl = false, sasl = null } = options.kafka;
   if (!Array.isArray(brokers) || brokers.length === 0) throw incomplete('kafka.brokers');
@@ -97,7 +99,9 @@ export function openLog(options: ConnectOptions | undefined): Opened {
   const { url, username, password } = options.schemaRegistry;
   const ofRegistry = options.schemaRegistry.ssl;
   const passphrase = typeof ssl === 'object' ? ssl.passphrase : undefined;
-  const secrets = [sasl?.password, password, passphrase, ofRegistry?.passphrase];
+  const secrets = [sasl?.password, password, passphrase, ofRegistry?.passphrase].filter(
+    (one) => one !== undefined,
+  );
   const pem = typeof ssl === 'object' ? ssl : {};
   const kafka: KafkaConfig = {
     brokers,
@@ -113,19 +117,16 @@ export function openLog(options: ConnectOptions | undefined): Opened {
     registration: 'lookup',
     tls: () => tls,
   };
-  return open(
-    { kafka, schemaRegistry, dataDir: '', clientId: options.kafka.clientId },
-    { ...given, secrets: secrets.filter((one) => one !== undefined) },
-  );
+  const onKafka = { ...given, kafka, schemaRegistry, dataDir: '', secrets };
+  return open(onKafka, feedDefinitions, logger, options.kafka.clientId);
 }
 
 /** The log that loaded settings name. */
 export function openConfigured(config: Config, logger?: Logger): Opened {
-  const { kafka, schemaRegistry, dataDir, topicPrefix, secrets, rotation } = config;
   const declared = new Set(config.feeds.map(({ name }) => name));
   // Topics that another instance publishes are read too.
   const feeds = [...config.feeds, ...feedDefinitions.filter(({ name }) => !declared.has(name))];
-  return open({ kafka, schemaRegistry, dataDir }, { feeds, topicPrefix, secrets, rotation, logger });
+  return open(config, feeds, logger);
 }
 
 const noTexts = { ca: null, cert: null, key: null, passphrase: null };
@@ -141,21 +142,13 @@ export function wrongOptions(what: string): HighwaterError {
 }
 
 function open(
-  place: {
-    readonly kafka: KafkaConfig | null;
-    readonly schemaRegistry: SchemaRegistryConfig | null;
-    readonly dataDir: string;
-    readonly clientId?: string | undefined;
-  },
-  given: Pick<Opened, 'feeds' | 'topicPrefix'> & {
-    readonly secrets: readonly string[];
-    readonly rotation: Rotation;
-    readonly logger?: Logger | undefined;
-  },
+  config: Pick<Config, 'kafka' | 'schemaRegistry' | 'dataDir' | 'topicPrefix' | 'secrets' | 'rotation'>,
+  feeds: readonly FeedDefinition[],
+  given: Logger | undefined,
+  clientId = 'highwater-consumer',
 ): Opened {
-  const { kafka, schemaRegistry, dataDir, clientId = 'highwater-consumer' } = place;
-  const { feeds, topicPrefix, secrets, rotation } = given;
-  const logger = given.logger ?? createLogger({ level: 'warn', format: 'pretty', secrets });
+  const { kafka, schemaRegistry, dataDir, topicPrefix, secrets, rotation } = config;
+  const logger = given ?? createLogger({ level: 'warn', format: 'pretty', secrets });
   rotation.logger = logger;
   const opened = { feeds, topicPrefix, logger, refusals: refusalsOf(kafka, rotation) };
   if (kafka === null || schemaRegistry === null) {

@@ -36,12 +36,12 @@ import {
 
 /** Brokers, login, codec, group, transactions, each feed's topics and that of commands. Creates nothing, fences nobody, leaves nothing that a reader sees. */
 export async function* checkKafka(
-  config: Config,
+  { appId, topicPrefix, partitions, feeds }: Config,
   cluster: KafkaConfig,
   logger: Logger,
   signal: AbortSignal,
 ): Checks {
-  const kafka = kafkaClient(cluster, config.appId, logger);
+  const kafka = kafkaClient(cluster, appId, logger);
   const deps = { kafka, cluster, signal };
   const first = await checkBrokers(cluster, deps);
   yield* first;
@@ -50,39 +50,101 @@ export async function* checkKafka(
     const why = 'the brokers cannot be used';
     yield skipped('group', why);
     yield skipped('transactions', why);
-    for (const { name } of config.feeds) yield skipped({ check: 'topics', feed: name }, why);
+    for (const { name } of feeds) yield skipped({ check: 'topics', feed: name }, why);
     yield skipped('command-topic', why);
     return;
   }
   const lacking = await examineCopies(deps).catch(known);
-  yield lacks('group', lacking) ?? (await checked('group', () => checkGroup(config, cluster, deps)));
+  yield lacks('group') ?? (await checked('group', checkGroup));
   const inspected: (readonly [Feed, readonly TopicReport[] | HighwaterError])[] = [];
-  for (const feed of config.feeds) {
-    const topics = feedTopics(feed, config.topicPrefix, config.partitions);
-    const reports = await inspectTopics(topics, deps).catch(known);
-    inspected.push([feed, reports]);
+  for (const feed of feeds) {
+    const topics = feedTopics(feed, topicPrefix, partitions);
+    inspected.push([feed, await inspectTopics(topics, deps).catch(known)]);
   }
-  const topics = inspected.flatMap(([, reports]) =>
-    reports instanceof HighwaterError ? [] : reports.filter(({ exists }) => exists !== null),
-  );
-  const names = [...new Set(topics.map(({ spec }) => spec.name))];
-  yield lacks('transactions', lacking) ??
-    (await checked('transactions', () => checkTransactions(config, cluster, deps, names)));
+  yield lacks('transactions') ?? (await checked('transactions', checkTransactions));
   for (const [{ name }, reports] of inspected) {
     const subject = { check: 'topics', feed: name };
-    yield await checked(subject, () => checkTopics(subject, `feed ${name}`, 'the first run', reports, deps));
+    yield await checked(subject, () => checkTopics(subject, `feed ${name}`, 'the first run', reports));
   }
-  const spec = commandsTopic(config.appId, config.topicPrefix);
-  const reports = await inspectTopics(spec, deps).catch(known);
-  const check = () => checkTopics('command-topic', 'commands', 'the first command', reports, deps);
+  const reports = await inspectTopics(commandsTopic(appId, topicPrefix), deps).catch(known);
+  const check = () => checkTopics('command-topic', 'commands', 'the first command', reports);
   yield forCommands(await checked('command-topic', check));
-}
 
-/** Null: the check itself tells more. */
-function lacks(check: LackingCopies['of'], lacking: readonly LackingCopies[] | HighwaterError): Check | null {
-  if (lacking instanceof HighwaterError) return null;
-  const one = lacking.find(({ of }) => of === check);
-  return one === undefined ? null : failed(check, one.found, one.remedy, 'LOG_FAILED');
+  /** Null: the check itself tells more. */
+  function lacks(check: LackingCopies['of']): Check | null {
+    if (lacking instanceof HighwaterError) return null;
+    const one = lacking.find(({ of }) => of === check);
+    return one === undefined ? null : failed(check, one.found, one.remedy, 'LOG_FAILED');
+  }
+
+  async function checkGroup(): Promise<Check> {
+    const groupId = ownersGroup(appId, topicPrefix);
+    const { sessionTimeoutMs = SESSION_TIMEOUT_MS } = cluster;
+    const instances = await examineGroup({ kafka, target: cluster, groupId, sessionTimeoutMs, signal });
+    if (instances === null) return ok('group', 'nobody is in it, the first run makes it');
+    if (instances.length === 0) return ok('group', 'nobody is in it');
+    const has = instances.map(({ instance, feeds }) =>
+      feeds.length === 0 ? `${instance} waits` : `${instance} has ${[...feeds].sort().join(', ')}`,
+    );
+    return ok('group', `${counted(has.length, 'instance')}: ${has.join('; ')}`);
+  }
+
+  async function checkTransactions(): Promise<Check> {
+    const there = inspected.flatMap(([, reports]) =>
+      reports instanceof HighwaterError ? [] : reports.filter(({ exists }) => exists !== null),
+    );
+    const topics = [...new Set(there.map(({ spec }) => spec.name))];
+    const aheadMs = await examineTransactions({ kafka, cluster, appId, topicPrefix, topics });
+    const over =
+      topics.length === 0 ? 'one was begun' : `one was begun over ${topics.length} topics and aborted`;
+    return okByClock('transactions', over, aheadMs, 'that of a broker');
+  }
+
+  /**
+   * @param whose for people: `feed ipos`
+   * @param madeBy for people, what creates the missing topics: `the first run`
+   */
+  async function checkTopics(
+    subject: Subject,
+    whose: string,
+    madeBy: string,
+    reports: readonly TopicReport[] | HighwaterError,
+  ): Promise<Check> {
+    if (reports instanceof HighwaterError) throw reports;
+    const missing = reports.filter(({ exists }) => exists === null);
+    const wrong = reports.flatMap(({ verdict }) => verdict.wrong);
+    if (wrong.length > 0) {
+      const commands = wrong.map((finding) => fixCommand(cluster, finding));
+      return failed(subject, wrong.map(findingText).join('; '), commandLines(commands), 'LOG_TOPIC_MISMATCH');
+    }
+    const starved = reports.flatMap(starvation);
+    if (starved.length > 0) {
+      const remedy = 'Bring the missing brokers back: nothing can be written before.';
+      return failed(subject, starved.join('; '), remedy);
+    }
+    const leftOut = missing.length > 0 ? await assertCreatable(whose, missing, deps) : null;
+    const there = `${reports.length - missing.length} of ${reports.length} exist`;
+    const others = reports.filter(
+      ({ exists, spec }) => (exists?.partitions ?? spec.partitions) !== spec.partitions,
+    );
+    const kept = others.map(
+      ({ exists, spec }) => `; ${spec.name} keeps its ${exists!.partitions} partitions`,
+    );
+    const made = missing.length === 0 ? '' : `, what is missing may be created and will be by ${madeBy}`;
+    const found = [there, made, ...kept].join('');
+    const notes: Note[] = unverified(reports);
+    if (leftOut !== null) notes.push([leftOut, LEFT_OUT_REMEDY]);
+    const risky = byFinding(reports);
+    if (risky.length > 0) {
+      const commands = risky.map(({ topics, setting, wanted }) =>
+        configCommand(cluster, topics, setting, wanted),
+      );
+      notes.push([risky.map(riskText).join('; '), commandLines(commands)]);
+    }
+    if (notes.length === 0) return ok(subject, found);
+    const text = [found, ...notes.map(([what]) => what)].join('; ');
+    return warning(subject, text, notes.map(([, remedy]) => remedy).join('\n'));
+  }
 }
 
 function checkCodec(codec: CodecName): Check {
@@ -112,79 +174,6 @@ async function checkBrokers(cluster: KafkaConfig, deps: TopicDeps): Promise<Chec
     if (isLogin) return [ok('brokers', `reachable: ${addresses.join(', ')}`), failedBy('login', error)];
     return [failedBy('brokers', error), skipped('login', 'the brokers cannot be reached')];
   }
-}
-
-async function checkGroup(
-  { appId, topicPrefix }: Config,
-  cluster: KafkaConfig,
-  { kafka, signal }: TopicDeps,
-): Promise<Check> {
-  const groupId = ownersGroup(appId, topicPrefix);
-  const { sessionTimeoutMs = SESSION_TIMEOUT_MS } = cluster;
-  const instances = await examineGroup({ kafka, target: cluster, groupId, sessionTimeoutMs, signal });
-  if (instances === null) return ok('group', 'nobody is in it, the first run makes it');
-  if (instances.length === 0) return ok('group', 'nobody is in it');
-  const has = instances.map(({ instance, feeds }) =>
-    feeds.length === 0 ? `${instance} waits` : `${instance} has ${[...feeds].sort().join(', ')}`,
-  );
-  return ok('group', `${counted(has.length, 'instance')}: ${has.join('; ')}`);
-}
-
-async function checkTransactions(
-  { appId, topicPrefix }: Config,
-  cluster: KafkaConfig,
-  { kafka }: TopicDeps,
-  topics: readonly string[],
-): Promise<Check> {
-  const aheadMs = await examineTransactions({ kafka, cluster, appId, topicPrefix, topics });
-  const over =
-    topics.length === 0 ? 'one was begun' : `one was begun over ${topics.length} topics and aborted`;
-  return okByClock('transactions', over, aheadMs, 'that of a broker');
-}
-
-/**
- * @param whose for people: `feed ipos`
- * @param madeBy for people, what creates the missing topics: `the first run`
- */
-async function checkTopics(
-  subject: Subject,
-  whose: string,
-  madeBy: string,
-  reports: readonly TopicReport[] | HighwaterError,
-  deps: TopicDeps,
-): Promise<Check> {
-  if (reports instanceof HighwaterError) throw reports;
-  const missing = reports.filter(({ exists }) => exists === null);
-  const wrong = reports.flatMap(({ verdict }) => verdict.wrong);
-  if (wrong.length > 0) {
-    const commands = wrong.map((finding) => fixCommand(deps.cluster, finding));
-    return failed(subject, wrong.map(findingText).join('; '), commandLines(commands), 'LOG_TOPIC_MISMATCH');
-  }
-  const starved = reports.flatMap(starvation);
-  if (starved.length > 0) {
-    const remedy = 'Bring the missing brokers back: nothing can be written before.';
-    return failed(subject, starved.join('; '), remedy);
-  }
-  const leftOut = missing.length > 0 ? await assertCreatable(whose, missing, deps) : null;
-  const there = `${reports.length - missing.length} of ${reports.length} exist`;
-  const others = reports.filter(
-    ({ exists, spec }) => (exists?.partitions ?? spec.partitions) !== spec.partitions,
-  );
-  const kept = others.map(({ exists, spec }) => `; ${spec.name} keeps its ${exists!.partitions} partitions`);
-  const made = missing.length === 0 ? '' : `, what is missing may be created and will be by ${madeBy}`;
-  const found = [there, made, ...kept].join('');
-  const notes: Note[] = unverified(reports);
-  if (leftOut !== null) notes.push([leftOut, LEFT_OUT_REMEDY]);
-  const risky = byFinding(reports);
-  if (risky.length > 0) {
-    const commands = risky.map(({ topics, setting, wanted }) =>
-      configCommand(deps.cluster, topics, setting, wanted),
-    );
-    notes.push([risky.map(riskText).join('; '), commandLines(commands)]);
-  }
-  if (notes.length === 0) return ok(subject, found);
-  const text = [found, ...notes.map(([what]) => what)].join('; ');
-  return warning(subject, text, notes.map(([, remedy]) => remedy).join('\n'));
 }
 
 type Note = readonly [found: string, remedy: string];

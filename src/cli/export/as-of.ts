@@ -1,4 +1,4 @@
-import { valueDecoder } from '../../avro/codec/record-decoder';
+import { recordDecoder } from '../../avro/codec/record-decoder';
 import type { SchemaLookup } from '../../avro/registry/registry';
 import { type FeedSchemas, readSchema } from '../../avro/schemas';
 import { changePlace } from '../../consumer/table';
@@ -42,27 +42,104 @@ const IMAGE = Number.MIN_SAFE_INTEGER;
  * @throws HighwaterError EXPORT_UNPROVEN, EXPORT_NEWER; as the log and the registry
  */
 export function tableAsOf(atMs: number, deps: AsOfDeps): Exported {
+  const { log, registry, topics, schemas, signal, folder } = deps;
   let last = '';
-  return { columns: columnsOf(deps.schemas.record), rows, said: () => last, exitCode: () => 0 };
+  return { columns: columnsOf(schemas.record), rows, said: () => last, exitCode: () => 0 };
 
   async function* rows(): AsyncGenerator<ExportRow> {
-    const life = await presentLife(deps);
-    const spool = openSpool(deps.folder);
+    const life = await presentLife();
+    const spool = openSpool(folder);
     try {
-      let history = await readChanges(atMs, life, spool, deps);
+      let history = await readChanges(life, spool);
       if (!history.isWhole) {
         // Before the changes are read to their end: each image that is too new has its change there.
-        await readImages(life, spool, deps);
-        history = await readChanges(atMs, life, spool, deps);
+        await readImages(life, spool);
+        history = await readChanges(life, spool);
       }
       assertProven(atMs, life, history);
-      const later = await presentLife(deps);
+      const later = await presentLife();
       if (later.incarnation !== life.incarnation)
         throw unproven(`the feed began incarnation ${later.incarnation} meanwhile`, 'Export it again.');
       last = `, as of ${new Date(atMs).toISOString()}: after change ${history.upTo} of incarnation ${life.incarnation}`;
-      yield* recordsIn(spool, history.isWhole, later, deps);
+      yield* recordsIn(spool, history.isWhole, later.record);
     } finally {
       spool.close();
+    }
+  }
+
+  async function presentLife(): Promise<Life> {
+    const { feed, sourceOffset } = topics;
+    const record = (await latestRecords(log, [sourceOffset.name], signal))?.get(sourceOffset.name)?.get(feed);
+    signal.throwIfAborted();
+    const { incarnation, seq } = record?.headers ?? {};
+    if (record === undefined || incarnation === undefined)
+      throw unproven(
+        `nothing of feed ${feed} was published yet`,
+        'Publish the feed first (`highwater run`).',
+      );
+    return { incarnation, seq: Number(seq), record };
+  }
+
+  async function* recordsOf(topic: string): AsyncGenerator<LogRecord> {
+    yield* log.read([topic], { fromBeginning: true, follow: false, signal });
+    signal.throwIfAborted();
+  }
+
+  /** Reads all changes of a life into the spool. */
+  async function readChanges(life: Life, spool: Spool, limit?: number): Promise<History> {
+    let [count, after, upTo, last, firstMs] = [0, 0, 0, life.seq, Number.POSITIVE_INFINITY];
+    let firstAfter = Number.POSITIVE_INFINITY;
+    for await (const record of recordsOf(topics.changes.name)) {
+      const place = changePlace(record);
+      if (place?.incarnation !== life.incarnation) continue;
+      const { seq } = place;
+      const isUpTo = limit === undefined ? record.timestamp <= atMs && seq <= life.seq : seq <= limit;
+      // The last change up to the moment outranks all, and the first change after it outranks later ones.
+      spool.put(record.key, isUpTo ? seq : -seq, record.value!);
+      count += 1;
+      last = Math.max(last, seq);
+      firstMs = Math.min(firstMs, record.timestamp);
+      if (isUpTo) upTo = Math.max(upTo, seq);
+      else {
+        after += 1;
+        firstAfter = Math.min(firstAfter, seq);
+      }
+    }
+    // The clock went back: what lies before the last change up to the moment is up to it, too.
+    if (firstAfter < upTo) return readChanges(life, spool, upTo);
+    return { upTo, isProven: after === last - upTo, isWhole: count === last, firstMs };
+  }
+
+  async function readImages(life: Life, spool: Spool): Promise<void> {
+    for await (const { key, value, headers } of recordsOf(topics.current.name)) {
+      if (value === null) spool.remove(key, IMAGE);
+      else if (headers.incarnation === life.incarnation) spool.put(key, IMAGE, value);
+    }
+  }
+
+  /** The records of the table, by id. */
+  async function* recordsIn(
+    spool: Spool,
+    isWhole: boolean,
+    sourceOffset: LogRecord,
+  ): AsyncGenerator<ExportRow> {
+    const own = [schemas.record, schemas.envelope, readSchema('source-offset.avsc')];
+    const decode = recordDecoder(wholeLookup(registry, own), own);
+    const { name: topic } = topics.changes;
+    for (const { key, rank, value } of spool.all()) {
+      signal.throwIfAborted();
+      const { value: decoded } = await decode({ ...sourceOffset, topic, key, value });
+      const { op, before, after } = decoded as Envelope;
+      const found = rank === IMAGE ? decoded : rank > 0 ? after : before;
+      // A read has no `before`, and may be of a record that was there: an earlier change that tells is not kept.
+      if (rank < 0 && rank !== IMAGE && op === 'r' && !isWhole) {
+        const { snapshot_seq } = (await decode(sourceOffset)).value as SourceOffset;
+        const what = `${key} was read again by a later snapshot, and no earlier change of it is kept`;
+        if (snapshot_seq > 0) throw unproven(what, 'Choose a time after that snapshot.');
+      }
+      if (found === null) continue;
+      const members = found as Readonly<Record<string, unknown>>;
+      yield { values: schemas.record.fields.map(({ name }) => members[name]), of: { key, value } };
     }
   }
 }
@@ -72,63 +149,6 @@ interface Life {
   /** Number of its last change. */
   readonly seq: number;
   readonly record: LogRecord;
-}
-
-async function presentLife({ log, topics: { feed, sourceOffset }, signal }: AsOfDeps): Promise<Life> {
-  const record = (await latestRecords(log, [sourceOffset.name], signal))?.get(sourceOffset.name)?.get(feed);
-  signal.throwIfAborted();
-  const { incarnation, seq } = record?.headers ?? {};
-  if (record === undefined || incarnation === undefined)
-    throw unproven(`nothing of feed ${feed} was published yet`, 'Publish the feed first (`highwater run`).');
-  return { incarnation, seq: Number(seq), record };
-}
-
-/** Reads all changes of a life into the spool. */
-async function readChanges(
-  atMs: number,
-  life: Life,
-  spool: Spool,
-  { log, topics, signal }: AsOfDeps,
-  limit?: number,
-): Promise<History> {
-  let [count, after, upTo, last, firstMs] = [0, 0, 0, life.seq, Number.POSITIVE_INFINITY];
-  let firstAfter = Number.POSITIVE_INFINITY;
-  for await (const record of log.read([topics.changes.name], {
-    fromBeginning: true,
-    follow: false,
-    signal,
-  })) {
-    const place = changePlace(record);
-    if (place?.incarnation !== life.incarnation) continue;
-    const { seq } = place;
-    const isUpTo = limit === undefined ? record.timestamp <= atMs && seq <= life.seq : seq <= limit;
-    // The last change up to the moment outranks all, and the first change after it outranks later ones.
-    spool.put(record.key, isUpTo ? seq : -seq, record.value!);
-    count += 1;
-    last = Math.max(last, seq);
-    firstMs = Math.min(firstMs, record.timestamp);
-    if (isUpTo) upTo = Math.max(upTo, seq);
-    else {
-      after += 1;
-      firstAfter = Math.min(firstAfter, seq);
-    }
-  }
-  signal.throwIfAborted();
-  // The clock went back: what lies before the last change up to the moment is up to it, too.
-  if (firstAfter < upTo) return readChanges(atMs, life, spool, { log, topics, signal } as AsOfDeps, upTo);
-  return { upTo, isProven: after === last - upTo, isWhole: count === last, firstMs };
-}
-
-async function readImages(life: Life, spool: Spool, { log, topics, signal }: AsOfDeps): Promise<void> {
-  for await (const { key, value, headers } of log.read([topics.current.name], {
-    fromBeginning: true,
-    follow: false,
-    signal,
-  })) {
-    if (value === null) spool.remove(key, IMAGE);
-    else if (headers.incarnation === life.incarnation) spool.put(key, IMAGE, value);
-  }
-  signal.throwIfAborted();
 }
 
 /** @throws HighwaterError EXPORT_UNPROVEN */
@@ -152,35 +172,3 @@ const unproven = (what: string, remedy: string): HighwaterError =>
   new HighwaterError('EXPORT_UNPROVEN', what, { remedy });
 
 type Envelope = Readonly<Record<'before' | 'after', unknown>> & { readonly op: string };
-
-/** The records of the table, by id. */
-async function* recordsIn(
-  spool: Spool,
-  isWhole: boolean,
-  { record: sourceOffset }: Life,
-  { registry, schemas, topics, signal }: AsOfDeps,
-): AsyncGenerator<ExportRow> {
-  const own = [schemas.record, schemas.envelope, readSchema('source-offset.avsc')];
-  const decoder = valueDecoder(wholeLookup(registry, own), own);
-  const decode = async (record: LogRecord): Promise<unknown> => {
-    await decoder.prepare(record);
-    return decoder.decode(record).value;
-  };
-  const { name: topic } = topics.changes;
-  for (const { key, rank, value } of spool.all()) {
-    signal.throwIfAborted();
-    const of = { ...sourceOffset, topic, key, value };
-    const decoded = await decode(of);
-    const { op, before, after } = decoded as Envelope;
-    const found = rank === IMAGE ? decoded : rank > 0 ? after : before;
-    // A read has no `before`, and may be of a record that was there: an earlier change that tells is not kept.
-    if (rank < 0 && rank !== IMAGE && op === 'r' && !isWhole) {
-      const { snapshot_seq } = (await decode(sourceOffset)) as SourceOffset;
-      const what = `${key} was read again by a later snapshot, and no earlier change of it is kept`;
-      if (snapshot_seq > 0) throw unproven(what, 'Choose a time after that snapshot.');
-    }
-    if (found === null) continue;
-    const members = found as Readonly<Record<string, unknown>>;
-    yield { values: schemas.record.fields.map(({ name }) => members[name]), of: { key, value } };
-  }
-}

@@ -342,14 +342,6 @@ export interface FeedMistake {
   readonly problem: string;
 }
 
-interface Claim {
-  readonly feed: string;
-  readonly topic: string;
-  readonly path: readonly PropertyKey[];
-  /** 0 for names that nobody can change, 1 for names of definitions, 2 for names that the file sets. */
-  readonly rank: 0 | 1 | 2;
-}
-
 /**
  * Topics with two writers, each reported at a setting that the file can change.
  * @param isWritten whether the file sets the value at a path of a feed
@@ -358,31 +350,27 @@ export function topicClashes(
   feeds: readonly Feed[],
   isWritten: (feed: string, path: readonly PropertyKey[]) => boolean,
 ): FeedMistake[] {
-  const claims = feeds.flatMap((feed) => claimsOf(feed, isWritten)).sort((a, b) => a.rank - b.rank);
-  const owners = new Map<string, Claim>();
-  return claims.flatMap(({ feed, topic, path }, index) => {
-    const owner = owners.get(topic);
-    if (owner === undefined) {
-      owners.set(topic, claims[index]!);
-      return [];
-    }
-    const which = owner.path[0] === 'topic' ? 'the topic' : 'a topic';
-    return [{ feed, path, problem: `"${topic}" is ${which} of ${owner.feed} already` }];
+  const claims = feeds.flatMap((feed) => {
+    const { changes, current, sourceOffset, deadLetters, transitions } = feedTopics(feed, '');
+    const claim = (topic: string, path: readonly PropertyKey[]) => {
+      // 0 for names that nobody can change, 1 for names of definitions, 2 for names that the file sets.
+      const rank = path.length === 0 ? 0 : isWritten(feed.name, path) ? 2 : 1;
+      return { feed: feed.name, topic, path, rank };
+    };
+    return [
+      ...[current, sourceOffset, deadLetters].map(({ name }) => claim(name, [])),
+      claim(changes.name, ['topic']),
+      // On the topic of its own feed a transition is at home.
+      ...transitions.flatMap(({ name }, index) =>
+        name === changes.name ? [] : [claim(name, ['transitions', index, 'topic'])],
+      ),
+    ];
   });
-}
-
-function claimsOf(feed: Feed, isWritten: (feed: string, path: readonly PropertyKey[]) => boolean): Claim[] {
-  const { changes, current, sourceOffset, deadLetters, transitions } = feedTopics(feed, '');
-  const claim = (topic: string, path: readonly PropertyKey[]): Claim => {
-    const rank = path.length === 0 ? 0 : isWritten(feed.name, path) ? 2 : 1;
-    return { feed: feed.name, topic, path, rank };
-  };
-  return [
-    ...[current, sourceOffset, deadLetters].map(({ name }) => claim(name, [])),
-    claim(changes.name, ['topic']),
-    // On the topic of its own feed a transition is at home.
-    ...transitions.flatMap(({ name }, index) =>
-      name === changes.name ? [] : [claim(name, ['transitions', index, 'topic'])],
-    ),
-  ];
+  claims.sort((a, b) => a.rank - b.rank);
+  return claims.flatMap(({ feed, topic, path }, index) => {
+    const owner = claims.findIndex((one) => one.topic === topic);
+    if (owner === index) return [];
+    const which = claims[owner]!.path[0] === 'topic' ? 'the topic' : 'a topic';
+    return [{ feed, path, problem: `"${topic}" is ${which} of ${claims[owner]!.feed} already` }];
+  });
 }
