@@ -4,8 +4,6 @@ import { type ClosableSource, createSource, type SourceOptions } from '../source
 import { type GrantedToken, grantedToken } from '../source/granted-token';
 import { createRequestBudget, type RequestBudget, type RequestPriority } from '../source/request-budget';
 
-export type ApiClients = ReturnType<typeof createApiClients>;
-
 type ClientOptions = Pick<SourceOptions, 'logger' | 'tell'> & Partial<Pick<SourceOptions, 'limits'>>;
 
 /** Makes a client for each API, and a request budget for each token at a host: vendors count by token. */

@@ -6,7 +6,7 @@ import { removeMembers } from '../../json/remove-members';
 import type { Logger } from '../../logging/logger';
 import { type PageFacts, pageFacts, repeats } from '../../pipeline/scan/pages/page-facts';
 import { inferPaging, showOrder } from '../../pipeline/scan/pages/paging';
-import { type ApiClients, createApiClients } from '../../runtime/api-clients';
+import { createApiClients } from '../../runtime/api-clients';
 import { type ApiAccess, carriedAs, isUsual } from '../../source/api-access';
 import type { PageRequest, Source, SourcePage } from '../../source/source';
 import { filterEdge, type SeenRows } from '../init/infer-paging';
@@ -18,6 +18,7 @@ import {
   clockToleranceMs,
   failed,
   failedBy,
+  known,
   ok,
   skipped,
   warning,
@@ -29,8 +30,8 @@ type FirstPages = ReadonlyMap<Feed, SourcePage | HighwaterError>;
 /** Each API with its token and its clock, and each feed. */
 export async function* checkApi(config: Config, logger: Logger, signal: AbortSignal): Checks {
   const { api, feeds } = config;
+  const why = 'address or token are not set (HIGHWATER_API_URL, HIGHWATER_API_TOKEN)';
   if (api === null) {
-    const why = 'address or token are not set (HIGHWATER_API_URL, HIGHWATER_API_TOKEN)';
     for (const check of ['api', 'token', 'clock']) yield skipped(check, why);
     for (const feed of feeds) yield skipped(subjectOf(feed), why);
     return;
@@ -39,11 +40,29 @@ export async function* checkApi(config: Config, logger: Logger, signal: AbortSig
   const retry = { ...api.limits.retry, attempts: 2, totalMs: Math.min(api.limits.retry.totalMs, 20_000) };
   const clients = createApiClients(api, { logger, limits: { ...api.limits, retry } });
   try {
-    for (const asked of feedsByAccess(feeds, api)) yield* checkOneApi(asked, api, clients, signal);
+    for (const asked of feedsByAccess(feeds, api)) {
+      const [{ name }] = asked as [Feed];
+      const source = withinWindow(clients.of(name));
+      const pages = await firstPages(asked, source, signal);
+      const access = api.access.get(name)!;
+      yield reachable(access.baseUrl, pages);
+      yield token(pages, access);
+      yield clock(pages);
+      for (const [feed, page] of pages) {
+        if (page instanceof HighwaterError) yield firstPageFailed(feed, page);
+        else yield await checked(subjectOf(feed), () => checkFeed(feed, page, source, signal));
+      }
+    }
     for (const feed of feeds.filter(({ name }) => !api.access.has(name)))
       yield lacks(feed, api.lacking.get(feed.name));
   } finally {
     clients.close();
+  }
+
+  function lacks(feed: Feed, what: string | undefined): Check {
+    const subject = subjectOf(feed);
+    const remedy = 'Set it, or leave the feed out (HIGHWATER_FEEDS).';
+    return what === undefined ? skipped(subject, why) : failed(subject, what, remedy, 'CONFIG_INVALID');
   }
 }
 
@@ -59,48 +78,21 @@ function feedsByAccess(feeds: readonly Feed[], { access }: ApiConfig): readonly 
   return [...groups.values()];
 }
 
-async function* checkOneApi(
-  feeds: readonly Feed[],
-  api: ApiConfig,
-  clients: ApiClients,
-  signal: AbortSignal,
-): Checks {
-  const [{ name }] = feeds as [Feed];
-  const source = withinWindow(clients.of(name));
-  const pages = await firstPages(feeds, source, signal);
-  const access = api.access.get(name)!;
-  yield reachable(access.baseUrl, pages);
-  yield token(pages, access);
-  yield clock(pages);
-  for (const [feed, page] of pages) {
-    if (page instanceof HighwaterError) yield firstPageFailed(feed, page);
-    else yield await checked(subjectOf(feed), () => checkFeed(feed, page, source, signal));
-  }
-}
-
 const subjectOf = ({ name }: Pick<Feed, 'name'>) => ({ check: 'feed', feed: name });
 
-function lacks(feed: Feed, what: string | undefined): Check {
-  const subject = subjectOf(feed);
-  if (what === undefined)
-    return skipped(subject, 'address or token are not set (HIGHWATER_API_URL, HIGHWATER_API_TOKEN)');
-  const remedy = 'Set it, or leave the feed out (HIGHWATER_FEEDS).';
-  return failed(subject, what, remedy, 'CONFIG_INVALID');
-}
-
 async function firstPages(feeds: readonly Feed[], source: Source, signal: AbortSignal): Promise<FirstPages> {
+  const firstPage = (feed: Feed) => source.fetchPage(feed, firstRequest(feed), signal).catch(known);
   return new Map(
     await Promise.all(
       feeds.map(async (feed) => {
-        const zero = await firstPage(feed, source, signal);
+        const zero = await firstPage(feed);
         // Many APIs refuse page 0, or have nothing on it.
         const isLearned = feed.paging.style === 'page' && feed.paging.first === undefined;
         if (!isLearned || !mayBeginAtOne(zero)) return [feed, zero] as const;
         const fromOne = { ...feed, paging: { ...feed.paging, first: 1 as const } };
-        const one = await firstPage(fromOne, source, signal);
-        return one instanceof HighwaterError || one.rows.length === 0
-          ? ([feed, zero] as const)
-          : ([fromOne, one] as const);
+        const one = await firstPage(fromOne);
+        const isNone = one instanceof HighwaterError || one.rows.length === 0;
+        return isNone ? ([feed, zero] as const) : ([fromOne, one] as const);
       }),
     ),
   );
@@ -118,17 +110,6 @@ function withinWindow(source: Source): Source {
       return source.fetchPage(feed, { ...request, ...range }, signal);
     },
   };
-}
-
-async function firstPage(
-  feed: Feed,
-  source: Source,
-  signal: AbortSignal,
-): Promise<SourcePage | HighwaterError> {
-  return await source.fetchPage(feed, firstRequest(feed), signal).catch((error: unknown) => {
-    if (error instanceof HighwaterError) return error;
-    throw error;
-  });
 }
 
 function firstRequest(feed: Feed): PageRequest {

@@ -47,6 +47,12 @@ export function failedBy(subject: Subject, error: unknown): Check {
   return failed(subject, error.message, error.remedy, error.code);
 }
 
+/** For `catch`: the error as a value. @throws the error when it is a fault of the program */
+export function known(error: unknown): HighwaterError {
+  if (error instanceof HighwaterError) return error;
+  throw error;
+}
+
 /** The result of the check, or the error that ended it. @throws an error that is a fault of the program */
 export async function checked(subject: Subject, check: () => Promise<Check> | Check): Promise<Check> {
   try {

@@ -27,6 +27,7 @@ import {
   failed,
   failedBy,
   forCommands,
+  known,
   ok,
   okByClock,
   type Subject,
@@ -193,9 +194,4 @@ function starvation({ spec, exists, settings }: TopicReport): string[] {
   return [
     `${spec.name} has ${exists.inSyncReplicas} replicas in sync where min.insync.replicas is ${needed}`,
   ];
-}
-
-function known(error: unknown): HighwaterError {
-  if (error instanceof HighwaterError) return error;
-  throw error;
 }

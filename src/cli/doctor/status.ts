@@ -5,7 +5,7 @@ import { errorKinds, type HighwaterError } from '../../errors';
 import type { FeedStatus } from '../../feed-status/feed-status';
 import { feedTopics } from '../../log/topics';
 import type { Logger } from '../../logging/logger';
-import { type OpenReader, openReader } from '../log/open-log';
+import { openReader } from '../log/open-log';
 import { explained, isUnexplained, type PublisherView, problemAtPublisher } from '../process/ask-publisher';
 import { readStatus } from '../status';
 import { type Check, type Checks, failed, failedBy, ok, skipped, warning } from './check';
@@ -17,55 +17,44 @@ export async function* checkStatus(
   view: () => Promise<PublisherView | null>,
   signal: AbortSignal,
 ): Checks {
+  const { feeds, kafka, topicPrefix } = config;
   const open = openReader(config, { logger, signal });
+  const { commitLog, registry } = open;
   try {
+    const names = new Set(await unlessAborted(commitLog.topicNames(), signal));
+    const isAnyStored = feeds.some((feed) => names.has(feedTopics(feed, topicPrefix).sourceOffset.name));
     // If no publisher has run yet, asking for the owners would create Kafka's topic of groups.
-    if (!(await isAnyStored(config, open, signal)))
-      for (const { name } of config.feeds) yield ok(subjectOf(name), nothing);
+    if (!isAnyStored) for (const { name } of feeds) yield ok(subjectOf(name), nothing);
     else
       for (const status of await readStatus(config, open, signal)) {
-        const images = await checkImages(status.feed, config, open, signal);
+        const images = await checkImages(status.feed);
         yield images ?? statusCheck(isUnexplained(status) ? explained(status, await view()) : status);
       }
   } catch (error) {
-    for (const { name } of config.feeds) yield failedBy(subjectOf(name), error);
+    for (const { name } of feeds) yield failedBy(subjectOf(name), error);
   } finally {
-    await open.commitLog.close();
+    await commitLog.close();
   }
-}
 
-async function isAnyStored(
-  { feeds, topicPrefix }: Config,
-  { commitLog }: OpenReader,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const names = new Set(await unlessAborted(commitLog.topicNames(), signal));
-  return feeds.some((feed) => names.has(feedTopics(feed, topicPrefix).sourceOffset.name));
-}
-
-/** @returns null if all images of the feed can be decoded; on Kafka they are not checked, because they would have to be fetched */
-async function checkImages(
-  name: string,
-  { feeds, kafka, topicPrefix }: Config,
-  { commitLog, registry }: OpenReader,
-  signal: AbortSignal,
-): Promise<Check | null> {
-  if (kafka !== null) return null;
-  const topic = feedTopics(feeds.find((feed) => feed.name === name)!, topicPrefix).current.name;
-  const decode = recordDecoder(registry);
-  const damaged: HighwaterError[] = [];
-  let images = 0;
-  for await (const record of commitLog.read([topic], { fromBeginning: true, follow: false, signal })) {
-    if (record.value === null) continue;
-    images++;
-    await decode(record).catch((error: unknown) => {
-      if (!isUnreadable(error)) throw error;
-      damaged.push(error);
-    });
+  /** @returns null if all images of the feed can be decoded; on Kafka they are not checked, because they would have to be fetched */
+  async function checkImages(name: string): Promise<Check | null> {
+    if (kafka !== null) return null;
+    const topic = feedTopics(feeds.find((feed) => feed.name === name)!, topicPrefix).current.name;
+    const decode = recordDecoder(registry);
+    const damaged: HighwaterError[] = [];
+    let images = 0;
+    for await (const record of commitLog.read([topic], { fromBeginning: true, follow: false, signal })) {
+      if (record.value === null) continue;
+      images++;
+      await decode(record).catch((error: unknown) => {
+        if (!isUnreadable(error)) throw error;
+        damaged.push(error);
+      });
+    }
+    if (damaged.length === 0) return null;
+    const found = `${damaged.length} of ${images} images cannot be decoded: ${damaged[0]!.message}`;
+    return failed(subjectOf(name), found, errorKinds.STATE_DAMAGED.remedy, 'STATE_DAMAGED');
   }
-  if (damaged.length === 0) return null;
-  const found = `${damaged.length} of ${images} images cannot be decoded: ${damaged[0]!.message}`;
-  return failed(subjectOf(name), found, errorKinds.STATE_DAMAGED.remedy, 'STATE_DAMAGED');
 }
 
 /** Without the log: the state of the feeds according to the publisher on this machine. @param view null: it does not answer */
