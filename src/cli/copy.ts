@@ -12,10 +12,6 @@ import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { usageError } from './process/command-line';
 
-interface CopyFlags extends Flags {
-  readonly from: string;
-}
-
 export function copyCommand(run: RunCommand): CliCommand {
   return new CliCommand('copy')
     .requiredOption('--from <folder>', 'Data folder of the embedded log')
@@ -27,10 +23,10 @@ feeds must be empty or missing there.
 
 Examples:
   $ npx highwater copy --from ./data`)
-    .action((flags: CopyFlags) => run((context) => copy(flags, context)));
+    .action((flags: Flags) => run((context) => copy(flags, context)));
 }
 
-async function copy(flags: CopyFlags, context: CommandContext): Promise<number> {
+async function copy(flags: Flags, context: CommandContext): Promise<number> {
   const { env, cwd, signal, logging } = context;
   const config = loadConfig({ flags, env, cwd }, 'feeds');
   context.hide(config.secrets);
@@ -39,7 +35,7 @@ async function copy(flags: CopyFlags, context: CommandContext): Promise<number> 
     throw usageError('no brokers are set to copy to', now, 'Set KAFKA_BROKERS and SCHEMA_REGISTRY_URL.');
   const logger = createLogger({ ...config.log, level: 'warn', secrets: config.secrets, ...logging });
   const instance = instanceName();
-  const dataDir = path.resolve(cwd, flags.from);
+  const dataDir = path.resolve(cwd, String(flags.from));
   const { commitLog, registry, hold } = openLocalLog({ dataDir, logger, instance });
   const target = openLog(config, { logger, signal, instance });
   const feeds = config.feeds.map((feed) => feedTopics(feed, config.topicPrefix, config.partitions));

@@ -95,7 +95,8 @@ async function publishAndShow(
   const signal = AbortSignal.any([context.signal, over.signal]);
   const admin = await demoDashboard(flags.httpPort, config, log, logger);
   const dashboard = admin === null ? null : `${admin.url}/`;
-  const facts: DemoFacts = { ...simulator, ...folder, dashboard, color: context.color };
+  const paint = painter(context.color);
+  const facts = { ...simulator, ...folder, dashboard, paint };
   const changes: Record<string, number> = Object.fromEntries(config.feeds.map(({ name }) => [name, 0]));
   let transitions = 0;
 
@@ -200,14 +201,10 @@ function demoConfig({ url, token }: Simulator, dataDir: string): ConfigWithApi {
   });
 }
 
-interface DemoFolder {
-  readonly path: string;
-  readonly isTemporary: boolean;
-  /** Removes a temporary folder; may be called again. */
-  discard(): void;
-}
+type DemoFolder = ReturnType<typeof demoFolder>;
 
-function demoFolder(chosen: string | undefined, cwd: string): DemoFolder {
+/** @returns `discard` removes a temporary folder; it may be called again */
+function demoFolder(chosen: string | undefined, cwd: string) {
   if (chosen !== undefined) return { path: resolve(cwd, chosen), isTemporary: false, discard: () => {} };
   try {
     const path = mkdtempSync(join(tmpdir(), 'highwater-demo-'));
@@ -223,15 +220,14 @@ function demoFolder(chosen: string | undefined, cwd: string): DemoFolder {
   }
 }
 
-interface DemoFacts extends Pick<Simulator, 'url' | 'token'>, Pick<DemoFolder, 'path' | 'isTemporary'> {
+interface DemoFacts extends Simulator, DemoFolder {
   /** Address of the page; null: there is none. */
   readonly dashboard: string | null;
-  readonly color: boolean;
+  readonly paint: ReturnType<typeof painter>;
 }
 
 /** Describes the running demo. */
-function welcome({ url, dashboard, path, isTemporary, color }: DemoFacts): string {
-  const paint = painter(color);
+function welcome({ url, dashboard, path, isTemporary, paint }: DemoFacts): string {
   const page = dashboard === null ? '' : `\n  ${paint('Dashboard', 'bold')}   ${paint(dashboard, 'cyan')}\n`;
   return `
   ${paint('highwater demo', 'bold')}
@@ -246,8 +242,7 @@ ${page}
 }
 
 /** Commands to try beside the demo, ready to paste. */
-function whatToTry({ url, token, path, color }: DemoFacts): string {
-  const paint = painter(color);
+function whatToTry({ url, token, path, paint }: DemoFacts): string {
   const folder = shellWord(path);
   const command = (text: string, what: string) => `    ${paint(`# ${what}`, 'dim')}\n    ${text}\n`;
   return `
@@ -276,12 +271,12 @@ const program = [
 function farewell(
   changes: Readonly<Record<string, number>>,
   transitions: number,
-  { path, isTemporary, color }: DemoFacts,
+  { path, isTemporary, paint }: DemoFacts,
 ): string {
   const number = (count: number) => count.toLocaleString('en');
   const all = Object.values(changes).reduce((sum, count) => sum + count, transitions);
   const feeds = Object.entries(changes).map(([feed, count]) => `${number(count)} ${feed}`);
-  const published = painter(color)(`${number(all)} events published`, 'bold');
+  const published = paint(`${number(all)} events published`, 'bold');
   const kept = isTemporary ? '' : `  The log stays in ${path}.\n`;
   return `\n  ${published}: ${feeds.join(', ')}, ${number(transitions)} transitions\n${kept}`;
 }

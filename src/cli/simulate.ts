@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Option } from 'commander';
 import { portUnavailable } from '../net/port-unavailable';
 import { feedNames } from '../simulator/endpoints';
@@ -47,36 +48,27 @@ async function simulate(flags: SimulateFlags, context: CommandContext): Promise<
     await context.print(scenarioList());
     return 0;
   }
-  const simulator = await start(flags);
-  try {
-    await context.print(introduction(simulator, flags.scenario));
-    await new Promise((resolve) => {
-      if (context.signal.aborted) resolve(null);
-      context.signal.addEventListener('abort', resolve, { once: true });
-    });
-    return 0;
-  } finally {
-    await simulator.stop();
-  }
-}
-
-async function start(flags: SimulateFlags): Promise<Simulator> {
   const { host, port, seed, scenario, insights, analysts, ipos, interval } = flags;
   const { options }: { options: SimulatorOptions } = scenarios[scenario];
   const counts = Object.entries({ insights, analysts, ipos }).filter(([, count]) => count !== undefined);
-  try {
-    return await startSimulator({
-      ...options,
-      ...(interval === undefined ? {} : { marketDayMs: interval }),
-      records: { ...options.records, ...Object.fromEntries(counts) },
-      // A server that runs for days must not keep every version that ever was.
-      keepHistory: scenario === 'careless',
-      host,
-      port,
-      seed,
-    });
-  } catch (error) {
+  const simulator = await startSimulator({
+    ...options,
+    ...(interval === undefined ? {} : { marketDayMs: interval }),
+    records: { ...options.records, ...Object.fromEntries(counts) },
+    // A server that runs for days must not keep every version that ever was.
+    keepHistory: scenario === 'careless',
+    host,
+    port,
+    seed,
+  }).catch((error: unknown) => {
     throw portUnavailable(error, host, port) ?? error;
+  });
+  try {
+    await context.print(introduction(simulator, scenario));
+    if (!context.signal.aborted) await once(context.signal, 'abort');
+    return 0;
+  } finally {
+    await simulator.stop();
   }
 }
 

@@ -238,12 +238,10 @@ it('readers that begin at the end meanwhile read of that partition what comes, n
   running.push(
     takePart(
       { group: 'end', topics: ['events'], from: 'end', signal: stop.signal },
-      () => ({
-        async work(records, _place, advance) {
-          consumed.push(...records.map(({ key, value }) => `${key} ${value}`));
-          await advance(records.at(-1)!.logOffset + 1);
-        },
-      }),
+      () => async (records, _place, advance) => {
+        consumed.push(...records.map(({ key, value }) => `${key} ${value}`));
+        await advance(records.at(-1)!.logOffset + 1);
+      },
       {
         log: consumerLog,
         decoder: {} as Decoder,

@@ -36,19 +36,19 @@ export function consumeValues(
   const log = openConsumerLog(brokers, logger);
   const seen: string[] = [];
   const stop = new AbortController();
-  const job = () => ({
-    async work(
+  const job =
+    () =>
+    async (
       records: readonly { value: Buffer | null; logOffset: number }[],
       { topicId }: { topicId: string | null },
       advance: (next: number) => Promise<void>,
-    ) {
+    ) => {
       for (const { value, logOffset } of records) {
         seen.push(String(value));
         await handle(String(value), logOffset, topicId);
         await advance(logOffset + 1);
       }
-    },
-  });
+    };
   let failure: HighwaterError | null = null;
   const ended = takePart({ ...options, signal: stop.signal }, job, {
     log,

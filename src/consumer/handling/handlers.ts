@@ -42,21 +42,19 @@ export function batchJob(
   call: BatchHandler,
   { decoder, wanted, keep, logger }: JobDeps,
 ): PartitionJob {
-  return {
-    async work(records, place, advance, note) {
-      const { topic, partition, revoked } = place;
-      const noted = { ...place, note };
-      const what = `Fetching schemas for ${topic}, partition ${partition}, from the registry`;
-      const outage = new Outage(what, logger);
-      for (let from = 0; from < records.length; from += maxBatch) {
-        if (revoked.aborted) return;
-        const batch = records.slice(from, from + maxBatch);
-        const next = batch.at(-1)!.logOffset + 1;
-        const asked = batch.filter(wanted);
-        if (asked.length > 0 && !(await handled(asked, next, noted, outage))) return;
-        await advance(next);
-      }
-    },
+  return async (records, place, advance, note) => {
+    const { topic, partition, revoked } = place;
+    const noted = { ...place, note };
+    const what = `Fetching schemas for ${topic}, partition ${partition}, from the registry`;
+    const outage = new Outage(what, logger);
+    for (let from = 0; from < records.length; from += maxBatch) {
+      if (revoked.aborted) return;
+      const batch = records.slice(from, from + maxBatch);
+      const next = batch.at(-1)!.logOffset + 1;
+      const asked = batch.filter(wanted);
+      if (asked.length > 0 && !(await handled(asked, next, noted, outage))) return;
+      await advance(next);
+    }
   };
 
   /** @returns false if the partition was taken away in the middle; its next owner does the work */

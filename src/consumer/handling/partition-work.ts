@@ -3,22 +3,19 @@ import type { LogRecord } from '../../log/commit-log';
 import type { AssignedPartition } from '../../log/consumer-log';
 import type { Logger } from '../../logging/logger';
 
-/** Handles the records of a partition. */
-export interface PartitionJob {
-  /**
-   * Works through records in order.
-   * @param advance tells that everything before an offset is done with
-   * @param note says why it goes no further
-   * @returns early when the partition is revoked
-   * @throws HighwaterError CONSUMER_HANDLER_FAILED
-   */
-  work(
-    records: readonly LogRecord[],
-    place: AssignedPartition,
-    advance: (next: number) => Promise<void>,
-    note: (why: string) => Promise<void>,
-  ): Promise<void>;
-}
+/**
+ * Works through the records of a partition in order.
+ * @param advance tells that everything before an offset is done with
+ * @param note says why it goes no further
+ * @returns early when the partition is revoked
+ * @throws HighwaterError CONSUMER_HANDLER_FAILED
+ */
+export type PartitionJob = (
+  records: readonly LogRecord[],
+  place: AssignedPartition,
+  advance: (next: number) => Promise<void>,
+  note: (why: string) => Promise<void>,
+) => Promise<void>;
 
 export interface PartitionWorkDeps {
   readonly logger: Logger;
@@ -82,7 +79,7 @@ export async function workOn(
   try {
     for await (const records of place.records(next, goesOn)) {
       isUnread = false;
-      await job.work(records, place, advance, note);
+      await job(records, place, advance, note);
       await commit();
       if (place.revoked.aborted) return;
     }
