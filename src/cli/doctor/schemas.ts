@@ -49,43 +49,39 @@ export async function* checkSchemas(config: Config, { registry, place }: OpenReg
         : okByClock('registry', `${place} answers`, registry.clockAheadMs?.() ?? null, "the registry's");
     }
     isAnswering = true;
-    yield standing(subject, inspected, onlyLookedUp, 'the first run');
+    yield standing(subject, inspected, 'the first run');
   }
   const subject = commandSubject(commandsTopic(config.appId, config.topicPrefix));
   const check = async () => {
     const inspected = await inspectAll([{ subject, schema: commandSchema }], registry);
-    return standing('command-schema', inspected, onlyLookedUp, 'the first command');
+    return standing('command-schema', inspected, 'the first command');
   };
   yield forCommands(await checked('command-schema', check));
-}
 
-function standing(
-  subject: Subject,
-  inspected: readonly Inspected[],
-  onlyLookedUp: boolean,
-  registeredBy: string,
-): Check {
-  const incompatible = breaksIn(inspected);
-  if (incompatible.length > 0) {
-    const { remedy } = errorKinds.SCHEMA_INCOMPATIBLE;
-    return failed(subject, incompatible.join('; '), remedy, 'SCHEMA_INCOMPATIBLE');
+  /** @param registeredBy for people, what registers new schemas: `the first run` */
+  function standing(subject: Subject, inspected: readonly Inspected[], registeredBy: string): Check {
+    const incompatible = breaksIn(inspected);
+    if (incompatible.length > 0) {
+      const { remedy } = errorKinds.SCHEMA_INCOMPATIBLE;
+      return failed(subject, incompatible.join('; '), remedy, 'SCHEMA_INCOMPATIBLE');
+    }
+    const fresh = inspected.filter((one) => one.standing.state !== 'registered').map((one) => one.subject);
+    if (fresh.length > 0 && onlyLookedUp) {
+      const remedy = 'Register them: `highwater schemas register`.';
+      return failed(subject, `not registered: ${fresh.join(', ')}`, remedy, 'SCHEMA_UNREGISTERED');
+    }
+    const registered = inspected.flatMap((one) =>
+      one.standing.state === 'registered' ? [`${one.subject} ${one.standing.version}`] : [],
+    );
+    const found = [
+      registered.length === 0 ? null : `registered: ${registered.join(', ')}`,
+      fresh.length === 0 ? null : `new, ${registeredBy} registers them: ${fresh.join(', ')}`,
+    ]
+      .filter((part) => part !== null)
+      .join('; ');
+    const weaker = inspected.filter((one) => !isHeld(one.standing)).map((one) => one.subject);
+    if (weaker.length === 0) return ok(subject, found);
+    const less = `held to less than ${FULL_TRANSITIVE}: ${weaker.join(', ')}`;
+    return warning(subject, `${found}; ${less}`, 'Raise it: `highwater schemas register`.');
   }
-  const fresh = inspected.filter((one) => one.standing.state !== 'registered').map((one) => one.subject);
-  if (fresh.length > 0 && onlyLookedUp) {
-    const remedy = 'Register them: `highwater schemas register`.';
-    return failed(subject, `not registered: ${fresh.join(', ')}`, remedy, 'SCHEMA_UNREGISTERED');
-  }
-  const registered = inspected.flatMap((one) =>
-    one.standing.state === 'registered' ? [`${one.subject} ${one.standing.version}`] : [],
-  );
-  const found = [
-    registered.length === 0 ? null : `registered: ${registered.join(', ')}`,
-    fresh.length === 0 ? null : `new, ${registeredBy} registers them: ${fresh.join(', ')}`,
-  ]
-    .filter((part) => part !== null)
-    .join('; ');
-  const weaker = inspected.filter((one) => !isHeld(one.standing)).map((one) => one.subject);
-  if (weaker.length === 0) return ok(subject, found);
-  const less = `held to less than ${FULL_TRANSITIVE}: ${weaker.join(', ')}`;
-  return warning(subject, `${found}; ${less}`, 'Raise it: `highwater schemas register`.');
 }

@@ -45,15 +45,12 @@ function factsOf({ headers, key, timestamp, partition, logOffset }: LogRecord, t
   return [id, type, headers.op ?? null, key, timestamp, incarnation, number, partition, logOffset];
 }
 
-interface ValueColumn {
-  readonly column: Column;
-  /** Type of a value → name of its field. */
-  readonly fields: Map<string, string>;
-}
-
-/** A column for each field of the values. A name that is taken by another column gets `value_` before it. */
-function valueColumns(topics: readonly PublishedTopic[]): ValueColumn[] {
-  const found = new Map<string, ValueColumn>();
+/**
+ * A column for each field of the values, and the name of the field by the type of the value. A name that is taken by another column gets
+ * `value_` before it.
+ */
+function valueColumns(topics: readonly PublishedTopic[]) {
+  const found = new Map<string, { readonly column: Column; readonly fields: Map<string, string> }>();
   for (const { schema, kind } of topics) {
     for (const column of columnsOf(schema)) {
       if (column.name === 'event_id' || (column.name === 'op' && kind === 'changes')) continue;
