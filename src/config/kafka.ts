@@ -3,9 +3,8 @@ import type { KafkaConfig } from '../log/kafka/connection/client';
 import type { TlsTexts } from '../net/certificate-failures';
 import type { Live } from '../secrets/rotation';
 import { readSecret } from './files/secrets';
-import { liveFiles, readPem, tlsProblem } from './files/tls-files';
+import { readTls } from './files/tls-files';
 import { readGrant, readKafkaLogin, readLogin } from './kafka-login';
-import { type Mistake, shown } from './mistake';
 import { type Loading, whereSet } from './raw-settings';
 import { type SettingKey, settingKeys, settings } from './settings';
 
@@ -111,33 +110,4 @@ function readBearer(loading: Loading, tls: Live<TlsTexts>): RegistryBearer | nul
     ...(pool && { 'Confluent-Identity-Pool-Id': pool }),
   };
   return token && { token, headers };
-}
-
-/** The files of one server: their texts as they are now. */
-function readTls(server: 'kafkaSsl' | 'schemaRegistry', loading: Loading): Live<TlsTexts> {
-  const { values } = loading;
-  const keys = {
-    ca: `${server}CaFile`,
-    cert: `${server}CertFile`,
-    key: `${server}KeyFile`,
-    passphrase: `${server}KeyPassword`,
-  } as const;
-  const prefix = settings[keys.ca].env.replace(/_CA_FILE$/, '');
-  const password = readSecret(loading, keys.passphrase);
-  const readNow = (found: Mistake[]): TlsTexts => {
-    const tls: TlsTexts = {
-      ca: readPem(loading, keys.ca, found),
-      cert: readPem(loading, keys.cert, found),
-      key: readPem(loading, keys.key, found),
-      passphrase: password?.value ?? null,
-    };
-    const unusable = tlsProblem(tls, prefix);
-    if (unusable === null) return tls;
-    const key = keys[unusable.of];
-    const file = unusable.of === 'passphrase' ? '' : `the file ${shown(values[key])} `;
-    found.push({ key, where: whereSet(loading, key), problem: `${file}${unusable.problem}` });
-    return tls;
-  };
-  const files = [keys.ca, keys.cert, keys.key, `${keys.passphrase}File` as const].map((key) => values[key]);
-  return liveFiles(server, files, readNow(loading.mistakes), readNow, loading);
 }

@@ -6,6 +6,7 @@ import type { FeedDefinition } from '../feeds/definition';
 import type { Feed } from '../feeds/feed';
 import type { KafkaConfig } from '../log/kafka/connection/client';
 import type { RetentionLimits } from '../log/local/retention';
+import type { TlsTexts } from '../net/certificate-failures';
 import { proxyPasswords } from '../secrets/proxy-passwords';
 import { createRedactor } from '../secrets/redaction';
 import { type Live, Rotation } from '../secrets/rotation';
@@ -201,7 +202,7 @@ function missingApi(key: keyof typeof waysToSet, needed: readonly string[], of: 
 function apiConfig(
   values: SettingValues,
   { access, lacking }: ReadAccess,
-  ca: Live<string | null>,
+  ca: Live<TlsTexts>,
 ): ApiConfig | null {
   const { requestsPerSecond, concurrentRequests, requestTimeout, idleTimeout, bodyLimit, retryTime } = values;
   if (access.size === 0 && lacking.size === 0) return null;
@@ -209,7 +210,7 @@ function apiConfig(
     access,
     lacking,
     get ca() {
-      return ca.value;
+      return ca.value.ca;
     },
     budget: { requestsPerSecond: requestsPerSecond, maxConcurrent: concurrentRequests },
     limits: {

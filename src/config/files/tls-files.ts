@@ -6,8 +6,10 @@ import type { TlsTexts } from '../../net/certificate-failures';
 import type { Live } from '../../secrets/rotation';
 import { type Mistake, shown } from '../mistake';
 import { type Loading, whereSet } from '../raw-settings';
+import { type SettingKey, settings } from '../settings';
+import { readSecret } from './secrets';
 
-export interface TlsProblem {
+interface TlsProblem {
   readonly of: keyof TlsTexts;
   /** The problem of the file or the password, for people: `holds no certificate in PEM`. */
   readonly problem: string;
@@ -84,50 +86,61 @@ function reason(error: unknown): string {
   return (error as Error).message.replace(/^.*::?/, '');
 }
 
-type PemSetting =
-  | 'apiCaFile'
-  | `kafkaSsl${'Ca' | 'Cert' | 'Key'}File`
-  | `schemaRegistry${'Ca' | 'Cert' | 'Key'}File`;
+type Server = 'kafkaSsl' | 'schemaRegistry';
 
-/** The text of a file that a setting names; null, and perhaps a mistake, if there is none. */
-export function readPem(loading: Loading, key: PemSetting, mistakes: Mistake[]): string | null {
-  const file = loading.values[key];
-  if (file === null) return null;
-  const content = readText(resolve(loading.cwd, file));
-  if ('text' in content) return content.text;
-  const problem = `the file ${shown(file)} cannot be read (${content.failure})`;
-  mistakes.push({ key, where: whereSet(loading, key), problem });
-  return null;
+/** The settings of the files of one server. */
+interface TlsSettings {
+  readonly ca: 'apiCaFile' | `${Server}CaFile`;
+  readonly cert?: `${Server}CertFile`;
+  readonly key?: `${Server}KeyFile`;
+  readonly passphrase?: `${Server}KeyPassword`;
 }
 
-/** The authorities to trust at the API. */
-export function readApiCa(loading: Loading): Live<string | null> {
-  const key = 'apiCaFile';
-  const { values } = loading;
-  const readNow = (mistakes: Mistake[]): string | null => {
-    const ca = readPem(loading, key, mistakes);
-    const unusable = tlsProblem({ ca, cert: null, key: null, passphrase: null });
-    if (unusable === null) return ca;
-    const problem = `the file ${shown(values[key])} ${unusable.problem}`;
-    mistakes.push({ key, where: whereSet(loading, key), problem });
-    return null;
+/** The authorities to trust at the API, as they are now. */
+export function readApiCa(loading: Loading): Live<TlsTexts> {
+  return liveTexts('apiCaFile', { ca: 'apiCaFile' }, loading);
+}
+
+/** The files of one server: their texts as they are now. */
+export function readTls(server: Server, loading: Loading): Live<TlsTexts> {
+  const of = <Part extends string>(part: Part) => `${server}${part}` as const;
+  const keys = { ca: of('CaFile'), cert: of('CertFile'), key: of('KeyFile'), passphrase: of('KeyPassword') };
+  return liveTexts(server, keys, loading);
+}
+
+/** The latest texts without a mistake. */
+function liveTexts(name: string, keys: TlsSettings, loading: Loading): Live<TlsTexts> {
+  const { values, cwd, rotation } = loading;
+  const prefix = settings[keys.ca].env.replace(/_CA_FILE$/, '');
+  const password = keys.passphrase === undefined ? null : readSecret(loading, keys.passphrase);
+  const readNow = (mistakes: Mistake[]): TlsTexts => {
+    const add = (key: SettingKey, problem: string): void =>
+      void mistakes.push({ key, where: whereSet(loading, key), problem });
+    const pem = (key: Exclude<TlsSettings['ca' | 'cert' | 'key'], undefined> | undefined): string | null => {
+      const file = key === undefined ? null : values[key];
+      if (file === null) return null;
+      const content = readText(resolve(cwd, file));
+      if ('text' in content) return content.text;
+      add(key!, `the file ${shown(file)} cannot be read (${content.failure})`);
+      return null;
+    };
+    const tls: TlsTexts = {
+      ca: pem(keys.ca),
+      cert: pem(keys.cert),
+      key: pem(keys.key),
+      passphrase: password?.value ?? null,
+    };
+    const unusable = tlsProblem(tls, prefix);
+    if (unusable === null) return tls;
+    const key = keys[unusable.of]!;
+    const file = unusable.of === 'passphrase' ? '' : `the file ${shown(values[key])} `;
+    add(key, `${file}${unusable.problem}`);
+    return tls;
   };
-  const value = readNow(loading.mistakes);
-  return value === null ? { value } : liveFiles(key, [values[key]], value, readNow, loading);
-}
-
-/**
- * The latest result of `readNow` without a mistake.
- * @param files null: not set
- */
-export function liveFiles<T>(
-  name: string,
-  files: readonly (string | null)[],
-  first: T,
-  readNow: (mistakes: Mistake[]) => T,
-  { cwd, rotation }: Pick<Loading, 'cwd' | 'rotation'>,
-): Live<T> {
-  const paths = files.flatMap((file) => (file === null ? [] : [resolve(cwd, file)]));
+  const first = readNow(loading.mistakes);
+  const passwordFile = keys.passphrase && values[`${keys.passphrase}File`];
+  const files = [values[keys.ca], keys.cert && values[keys.cert], keys.key && values[keys.key], passwordFile];
+  const paths = files.flatMap((file) => (file ? [resolve(cwd, file)] : []));
   if (paths.length === 0) return { value: first };
   return rotation.files(name, paths, first, () => {
     const mistakes: Mistake[] = [];
