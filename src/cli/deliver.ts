@@ -1,4 +1,3 @@
-import { variablesWithoutFlag } from '../config/command-options';
 import { targetOf } from '../config/deliveries';
 import { type Config, loadConfig } from '../config/load-config';
 import { configError } from '../config/mistake';
@@ -11,7 +10,7 @@ import { counted } from '../format/counted';
 import { createLogger, type Logger } from '../logging/logger';
 import { createRedactor } from '../secrets/redaction';
 import { feedsByTopic } from './log/tail-topics';
-import { CliCommand, type Flags } from './process/cli-command';
+import { CliCommand, type Flags, variablesWithoutFlag } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { usageError } from './process/command-line';
 

@@ -1,5 +1,4 @@
 import type { Admin } from '../admin/admin';
-import { variablesWithoutFlag } from '../config/command-options';
 import { baseUrlsOf, type ConfigWithApi, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import type { ConsumerLog } from '../log/consumer-log';
@@ -9,7 +8,7 @@ import { instanceName, runWorker } from '../runtime/worker';
 import { createRedactor } from '../secrets/redaction';
 import { version } from '../version';
 import { openLog } from './log/open-log';
-import { CliCommand, type Flags } from './process/cli-command';
+import { CliCommand, type Flags, variablesWithoutFlag } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { usageError } from './process/command-line';
 import { publisherProgress } from './progress/publisher-progress';

@@ -1,11 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command } from 'commander';
 import fc from 'fast-check';
 import { isScalar, parseDocument } from 'yaml';
+import { CliCommand, variablesWithoutFlag } from '../../src/cli/process/cli-command';
 import { addOpposites } from '../../src/cli/program';
-import { addSettings, variablesWithoutFlag } from '../../src/config/command-options';
 import { emptyConfig } from '../../src/config/files/config-file';
 import { type ConfigWithApi, loadConfig } from '../../src/config/load-config';
 import { environmentSecrets, readSettings } from '../../src/config/raw-settings';
@@ -62,7 +61,7 @@ function mistakesOf(given: Given): string[] {
 
 it('a setting of yes or no is a flag and its opposite', () => {
   const parsed = (...args: string[]) => {
-    const command = addSettings(new Command()).exitOverride();
+    const command = new CliCommand().settings().exitOverride();
     addOpposites(command);
     return readSettings({
       flags: command.parse(args, { from: 'user' }).opts(),
@@ -876,8 +875,7 @@ describe('the scope of a feed', () => {
 
 describe('help and reference', () => {
   it('the options of a command come back as settings', () => {
-    const command = new Command('run').exitOverride();
-    addSettings(command);
+    const command = new CliCommand('run').exitOverride().settings();
     command.parse(['--api-url', 'http://127.0.0.1:1', '--feeds', 'ipos', '--poll-interval', '1s'], {
       from: 'user',
     });
@@ -891,11 +889,11 @@ describe('help and reference', () => {
   });
 
   it('the help of a command may have only some of them, and the command accepts all', () => {
-    const command = addSettings(new Command(), ['dataDir']);
+    const command = new CliCommand().settings(['dataDir']);
     const visible = command.options.filter(({ hidden }) => !hidden).map(({ long }) => long);
     expect(visible).toEqual(['--data-dir', '--config']);
     expect(command.options.map(({ long }) => long)).toEqual(
-      addSettings(new Command()).options.map(({ long }) => long),
+      new CliCommand().settings().options.map(({ long }) => long),
     );
   });
 

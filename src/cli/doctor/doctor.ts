@@ -1,12 +1,11 @@
 import { unlessAborted } from '../../async/wait';
-import { variablesWithoutFlag } from '../../config/command-options';
 import { type Config, loadConfig } from '../../config/load-config';
 import { durationText } from '../../format/durations';
 import { createLogger, type Logger } from '../../logging/logger';
 import { createRedactor } from '../../secrets/redaction';
 import { openRegistry } from '../log/open-log';
 import { type PublisherView, publisherView } from '../process/ask-publisher';
-import { CliCommand, type Flags } from '../process/cli-command';
+import { CliCommand, type Flags, variablesWithoutFlag } from '../process/cli-command';
 import type { CommandContext, RunCommand } from '../process/command-context';
 import { progressScreen } from '../progress/screen';
 import { painter, type Style, wrapped } from '../terminal/text';
