@@ -48,11 +48,13 @@ export async function startAdmin(http: HttpConfig, options: AdminOptions) {
   const { feeds, log, logger } = options;
   const names = feeds.map(({ name }) => name);
   const board = feedBoard(feeds, ownersOf(log, names));
-  const consumer = openedOnce(options.consumer);
-  const { deliveries = [], topicPrefix } = options;
+  const { deliveries = [], topicPrefix, consumer } = options;
+  /** The log of consumers, opened when it is first needed. */
+  let opened: Opened | null = null;
+  const openConsumer = consumer && (() => (opened ??= consumer()));
   const deliveriesNow = askedNowAndThen<readonly DeliveryStatus[]>(async (signal) => {
-    if (deliveries.length === 0 || consumer === null) return [];
-    return deliveryStatus(deliveries, { log: consumer.open().log, topicPrefix }, signal);
+    if (deliveries.length === 0 || openConsumer === undefined) return [];
+    return deliveryStatus(deliveries, { log: openConsumer().log, topicPrefix }, signal);
   }, []);
   const metrics = createMetrics(board, options.build, options, deliveriesNow);
   const dashboard = createDashboard(board, options, deliveriesNow);
@@ -84,8 +86,8 @@ export async function startAdmin(http: HttpConfig, options: AdminOptions) {
   const stream = eventStreams();
   serveEvents(app, dashboard, stream);
   serveRecords(app, board, options.registry);
-  if (consumer !== null) serveTopics(app, consumer.open, stream);
-  app.addHook('onClose', async () => consumer?.close());
+  if (openConsumer !== undefined) serveTopics(app, openConsumer, stream);
+  app.addHook('onClose', async () => opened?.log.close());
   app.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()));
   const answer = (reply: FastifyReply, health: Health) => reply.code(health.ok ? 200 : 503).send(health);
   app.get('/livez', async (_, reply) => answer(reply, liveHealth(board)));
@@ -116,15 +118,5 @@ export async function startAdmin(http: HttpConfig, options: AdminOptions) {
         logger.debug('an event was not counted', { feed: event.feed, kind: event.kind, error });
       }
     },
-  };
-}
-
-/** The log of consumers, opened when it is first needed. */
-function openedOnce(open: (() => Opened) | undefined) {
-  if (open === undefined) return null;
-  let opened: Opened | null = null;
-  return {
-    open: () => (opened ??= open()),
-    close: async () => opened?.log.close(),
   };
 }

@@ -2,8 +2,8 @@ import { inside } from './drift';
 import type { FeedName, JsonRecord } from './endpoints';
 import { createInsight, insightText, priceTarget, ratings } from './generator/insights';
 import { createIpo } from './generator/ipos';
-import { isoDate } from './generator/text';
 import type { Universe } from './generator/universe';
+import { isoDate } from './generator/universe';
 import { type Random, recordId } from './random';
 import type { FeedStore } from './store/store';
 

@@ -58,6 +58,8 @@ export function confluentRegistry(
   const warned = new Set<string>();
   /** Subjects that had no version and are not registered yet. Their level is ours to set, even after a failure. */
   const begun = new Set<string>();
+  /** When ids were last confirmed, own clock. */
+  const confirmedAt = new Map<number, number>();
 
   async function standing(subject: string, schema: AvroSchema): Promise<SchemaStanding> {
     // First, because the server recognizes a schema even if it stores it in another form.
@@ -132,6 +134,24 @@ export function confluentRegistry(
     throw new HighwaterError('SCHEMA_UNKNOWN', `the registry at ${url} has no schema with id ${id}`);
   }
 
+  async function confirmId(id: number, schema: AvroSchema): Promise<void> {
+    const since = confirmedAt.get(id);
+    const now = performance.now();
+    // The first time: the registry has just given it.
+    if (since === undefined) confirmedAt.set(id, now);
+    if (since === undefined || now - since < confirmEveryMs) return;
+    const held = await api.schemaById(id, CONFIRM_MS).catch((error: unknown) => {
+      if (error instanceof HighwaterError) return schema;
+      throw error;
+    });
+    if (held === null || !isSame(held, schema)) {
+      const instead = held === null ? 'has no schema with this id' : 'has another schema under this id';
+      const what = `the registry at ${url} gave id ${id} for ${typeName(schema)} and now ${instead}`;
+      throw new HighwaterError('SCHEMA_LOST', what);
+    }
+    confirmedAt.set(id, now);
+  }
+
   return {
     isPartOfLog: false,
     clockAheadMs: () => aheadMs,
@@ -147,46 +167,15 @@ export function confluentRegistry(
       fetched.catch(() => known.delete(id));
       return fetched;
     },
-    confirm: confirmIds(api, url, confirmEveryMs),
+    /** Looks as a consumer would: by id, and past the schemas that are known here. */
+    async confirm(given) {
+      await Promise.all([...given].map(([id, schema]) => confirmId(id, schema)));
+    },
   };
 }
 
 /** Commits wait for it, in ms. */
 const CONFIRM_MS = 2_000;
-
-/** Looks as a consumer would: by id, and past the schemas that are known here. */
-function confirmIds(
-  api: ConfluentRegistryApi,
-  url: string,
-  everyMs: number,
-): NonNullable<SchemaRegistry['confirm']> {
-  /** By id, own clock. */
-  const confirmedAt = new Map<number, number>();
-
-  async function confirmId(id: number, schema: AvroSchema): Promise<void> {
-    const since = confirmedAt.get(id);
-    const now = performance.now();
-    // The first time: the registry has just given it.
-    if (since === undefined) confirmedAt.set(id, now);
-    if (since === undefined || now - since < everyMs) return;
-    const held = await api.schemaById(id, CONFIRM_MS).catch((error: unknown) => {
-      if (error instanceof HighwaterError) return schema;
-      throw error;
-    });
-    if (held === null || !isSame(held, schema)) {
-      const instead = held === null ? 'has no schema with this id' : 'has another schema under this id';
-      throw new HighwaterError(
-        'SCHEMA_LOST',
-        `the registry at ${url} gave id ${id} for ${typeName(schema)} and now ${instead}`,
-      );
-    }
-    confirmedAt.set(id, now);
-  }
-
-  return async (given) => {
-    await Promise.all([...given].map(([id, schema]) => confirmId(id, schema)));
-  };
-}
 
 /** Whether values of both have the same bytes. */
 function isSame(held: AvroSchema, own: AvroSchema): boolean {

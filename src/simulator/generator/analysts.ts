@@ -1,7 +1,7 @@
 import type { JsonRecord } from '../endpoints';
 import type { Random } from '../random';
-import { decimal } from './text';
 import type { Analyst } from './universe';
+import { decimal } from './universe';
 
 const periods = ['1m', '3m', '9m', '1y', '2y', '3y'] as const;
 /** The periods whose losses are counted. */

@@ -1,7 +1,7 @@
 import type { JsonRecord } from '../endpoints';
 import { type Random, recordId } from '../random';
-import { isoDate, prose } from './text';
 import type { Universe } from './universe';
+import { isoDate, prose } from './universe';
 
 export const ratings = [
   'Strong Buy',

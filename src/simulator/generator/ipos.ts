@@ -1,7 +1,6 @@
 import type { JsonRecord } from '../endpoints';
 import { type Random, recordId } from '../random';
-import { isoDate, prose } from './text';
-import { companyName, exchanges, inventedName, ticker } from './universe';
+import { companyName, exchanges, inventedName, isoDate, prose, ticker } from './universe';
 
 const day = 86_400;
 const types = [

@@ -1,6 +1,6 @@
 import type { Behaviour } from '../behaviour';
 import type { Endpoint } from '../endpoints';
-import { joinRecords, type RecordBytes } from '../store/record-bytes';
+import { joinRecords, type RecordBytes } from '../store/view';
 
 /** An HTTP answer before it is sent. */
 export interface Answer {

@@ -5,8 +5,8 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { endpoints, type FeedName, feedNames } from '../endpoints';
 import type { Market } from '../market';
 import { type Answer, answer, noRoute, unauthorized } from './answer';
-import { answerWithoutRecords, retryAfterHeader, spoil } from './fault-answers';
 import type { Fault } from './faults';
+import { answerWithoutRecords, retryAfterHeader, spoil } from './faults';
 import type { QueryText } from './query';
 import type { SeenRequest } from './request-log';
 

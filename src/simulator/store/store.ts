@@ -2,8 +2,7 @@ import type { Behaviour } from '../behaviour';
 import { applyDrift, DEEP_MEMBER, rescale } from '../drift';
 import { endpoints, type FeedName, type JsonRecord } from '../endpoints';
 import type { Random } from '../random';
-import { createSlabs } from './record-bytes';
-import { compareByUpdated, createView, lowerBound, type Version, type View } from './view';
+import { compareByUpdated, createSlabs, createView, lowerBound, type Version, type View } from './view';
 
 /** One written version, as the truth that a judge compares with. */
 export interface HistoryEntry {
