@@ -2,16 +2,16 @@ import { valueDecoder } from '../avro/codec/record-decoder';
 import { feedSchemas, type RecordSchema, readSchema } from '../avro/schemas';
 import { errorKinds, HighwaterError } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
-import type { ConsumerLog } from '../log/consumer-log';
+import type { ConsumerLog, TopicEnds } from '../log/consumer-log';
 import { feedTopics } from '../log/topics';
 import type { Logger } from '../logging/logger';
+import { eventFilter, type LogEvent, toEvent } from './event';
 import { takePart } from './handling/consume';
 import { batchJob, eventJob, type JobDeps } from './handling/handlers';
 import type { PartitionJob } from './handling/partition-work';
 import type { HighwaterLog } from './highwater-log';
 import { type ConnectOptions, type Opened, openLog, wrongOptions } from './open-log';
-import type { ConsumeOptions, GroupConsumeOptions } from './options';
-import { readEvents } from './read';
+import type { ConsumeOptions, GroupConsumeOptions, ReadOptions } from './options';
 import { openTable } from './table';
 
 /**
@@ -53,10 +53,10 @@ export function highwaterLog({ log, registry, feeds, topicPrefix, logger, refusa
   const opened = {
     consume: consumer(eventJob),
     consumeBatches: consumer(batchJob),
-    read(topic: string, given: Parameters<typeof readEvents>[1] = {}) {
+    read(topic: string, given: ReadOptions = {}) {
       if (given.follow) warnIfMissing(log, logger);
       else assertLog(log);
-      return readEvents(`${topicPrefix}${topic}`, given, deps);
+      return events(`${topicPrefix}${topic}`, given);
     },
     async table(name: string, given: Parameters<typeof openTable>[0] = {}) {
       warnIfMissing(log, logger);
@@ -73,7 +73,25 @@ export function highwaterLog({ log, registry, feeds, topicPrefix, logger, refusa
   };
   // The overloads give each topic the type of its events. They exist only for the compiler.
   return opened as unknown as HighwaterLog;
+
+  /**
+   * Events of a topic, without a group: no work is shared and no position is kept.
+   * @param topic full name
+   */
+  async function* events(
+    topic: string,
+    { from = 'beginning', follow = false, where, signal = new AbortController().signal }: ReadOptions,
+  ): AsyncGenerator<LogEvent> {
+    const wanted = eventFilter(where);
+    const isAtEnd = from === 'end';
+    const { topicId, ends } = isAtEnd ? await log.ends(topic, 'reachable', signal) : BEGINNING;
+    if (isAtEnd && !follow) return;
+    const records = follow ? log.follow(topic, ends, signal, topicId) : log.load(topic, signal);
+    for await (const record of records) if (wanted(record)) yield await toEvent(record, decoder);
+  }
 }
+
+const BEGINNING: TopicEnds = { topicId: null, ends: new Map() };
 
 /** Letters of a topic of Kafka, which the dead letters of the group are to have. */
 const TOPIC_LETTERS = /^[\w.-]+$/;

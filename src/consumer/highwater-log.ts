@@ -1,6 +1,11 @@
 import type { LogEvent } from './event';
-import type { BatchContext, ConsumeBatchesOptions, ConsumeOptions, HandlerContext } from './options';
-import type { ReadOptions } from './read';
+import type {
+  BatchContext,
+  ConsumeBatchesOptions,
+  ConsumeOptions,
+  HandlerContext,
+  ReadOptions,
+} from './options';
 import type { FeedRecords, TopicEvents } from './schemas';
 import type { Table, TableOptions } from './table';
 

@@ -12,8 +12,8 @@ export type {
   GroupConsumeOptions,
   HandlerContext,
   PositionStore,
+  ReadOptions,
   RetryOptions,
 } from './options';
-export type { ReadOptions } from './read';
 export * from './schemas';
 export type { Table, TableChange, TableOptions } from './table';

@@ -91,3 +91,14 @@ export interface BatchContext extends HandlerContext {
   /** 1 for the first try. */
   readonly attempt: number;
 }
+
+/** Options of `read`. */
+export interface ReadOptions {
+  /** `beginning` (default): from the first event that is kept. `end`: only events that are committed after the iteration begins. */
+  readonly from?: 'beginning' | 'end';
+  /** At the end, wait for more events until the signal. Default: false. */
+  readonly follow?: boolean;
+  readonly where?: EventFilter;
+  /** Ends the iteration: with `follow` without an error, otherwise with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
