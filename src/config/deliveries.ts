@@ -203,12 +203,13 @@ export function namedVariables(deliveries: readonly Delivery[]): string[] {
 /** Reads the variables and files of a destination. Files are read again when they change. @returns mistakes if one is not usable */
 export function targetOf(
   { name, to: { kind, url, secret } }: Delivery,
-  input: TargetInput,
+  { env, cwd, rotation }: TargetInput,
 ): Target | readonly Mistake[] {
   const key = `deliveries.${name}.to`;
   const isOpen = typeof url === 'string';
-  const address = isOpen ? { value: [url] } : wordsAt(`${key}.${kind}`, url, addressForm, input);
-  const signing = secret === null ? { value: [] } : wordsAt(`${key}.secret`, secret, secretsForm, input);
+  const address = isOpen ? { value: [url] } : wordsAt(`${key}.${kind}`, url, wrongAddress, addressSecrets);
+  const signing =
+    secret === null ? { value: [] } : wordsAt(`${key}.secret`, secret, wrongSecrets, (words) => words);
   const mistakes = [address, signing].flatMap((found) => ('problem' in found ? found : []));
   if (mistakes.length > 0) return mistakes;
   const [live, secrets] = [address, signing] as readonly Live<readonly string[]>[];
@@ -226,72 +227,67 @@ export function targetOf(
     },
     secrets: secrets!,
   };
+
+  /**
+   * What a variable or a file holds, without the blanks between. Nobody sees it from then on.
+   * @param wrong returns the form that is expected instead; null: it is right
+   * @param hidden returns what nobody may see
+   */
+  function wordsAt(
+    at: string,
+    place: Exclude<Place, string>,
+    wrong: (words: readonly string[]) => string | null,
+    hidden: (words: readonly string[]) => readonly string[],
+  ): Live<readonly string[]> | Mistake {
+    const wordsIn = (content: string) => content.split(/\s+/).filter((word) => word !== '');
+    const secretsIn = (content: string) => hidden(wordsIn(content));
+    const expected = (content: string) => wrong(wordsIn(content));
+    const mistake = (problem: string): Mistake => ({ key: at, where: null, problem });
+    if ('env' in place) {
+      const content = env[place.env] ?? '';
+      const where = variableCalled(place.env);
+      if (content.trim() === '') return mistake(`${where} is not set`);
+      rotation.hide(secretsIn(content));
+      const problem = expected(content);
+      return problem === null
+        ? { value: wordsIn(content) }
+        : mistake(`${where} holds something else, expected ${problem}`);
+    }
+    const found = secretFrom(at, place, expected, { cwd, rotation, secretsIn });
+    if ('problem' in found) return mistake(found.problem);
+    rotation.hide(secretsIn(found.token));
+    return {
+      get value() {
+        return wordsIn(found.live.value);
+      },
+    };
+  }
 }
 
-/** The form of the words in a variable or a file. */
-interface Form {
-  /** The form that is expected instead; null: it is right. */
-  wrong(words: readonly string[]): string | null;
-  /** What nobody may see. */
-  secretsIn(words: readonly string[]): readonly string[];
+function wrongAddress(words: readonly string[]): string | null {
+  const [word = ''] = words;
+  const isAddress = words.length === 1 && URL.canParse(word) && /^https?:$/.test(new URL(word).protocol);
+  return isAddress ? null : 'one address of http or https';
 }
 
-const addressForm: Form = {
-  wrong: (words) =>
-    words.length === 1 && URL.canParse(words[0]!) && /^https?:$/.test(new URL(words[0]!).protocol)
-      ? null
-      : 'one address of http or https',
-  // Servers repeat the path of a request in their errors.
-  secretsIn: (words) =>
-    words.flatMap((word) => {
-      if (!URL.canParse(word)) return word;
-      const { pathname, search, username, password } = new URL(word);
-      const parts = [...pathname.split('/'), ...search.split(/[?&=]/), username, password];
-      return [word, pathname + search, ...parts.filter((part) => !isWord.test(part))].filter(
-        (part) => part.length >= LEAST_SECRET,
-      );
-    }),
-};
+/** Servers repeat the path of a request in their errors. */
+function addressSecrets(words: readonly string[]): readonly string[] {
+  return words.flatMap((word) => {
+    if (!URL.canParse(word)) return word;
+    const { pathname, search, username, password } = new URL(word);
+    const parts = [...pathname.split('/'), ...search.split(/[?&=]/), username, password];
+    return [word, pathname + search, ...parts.filter((part) => !isWord.test(part))].filter(
+      (part) => part.length >= LEAST_SECRET,
+    );
+  });
+}
 
 /** Shorter parts of an address, and words such as `services`, would hide ordinary text. Characters. */
 const LEAST_SECRET = 8;
 const isWord = /^[a-z-]{0,15}$/;
 
-const secretsForm: Form = {
-  // Standard Webhooks wants 24 to 64 bytes.
-  wrong: (words) =>
-    words.every((word) => /^(whsec_)?[A-Za-z0-9+/]{32,88}={0,2}$/.test(word))
-      ? null
-      : 'secrets such as whsec_ with 24 to 64 bytes in base64, one a line',
-  secretsIn: (words) => words,
-};
-
-/** What a variable or a file holds, without the blanks between. Nobody sees it from then on. */
-function wordsAt(
-  key: string,
-  place: Exclude<Place, string>,
-  form: Form,
-  { env, cwd, rotation }: TargetInput,
-): Live<readonly string[]> | Mistake {
-  const wordsIn = (content: string) => content.split(/\s+/).filter((word) => word !== '');
-  const secretsIn = (content: string) => form.secretsIn(wordsIn(content));
-  const expected = (content: string) => form.wrong(wordsIn(content));
-  if ('env' in place) {
-    const content = env[place.env] ?? '';
-    const where = variableCalled(place.env);
-    if (content.trim() === '') return { key, where: null, problem: `${where} is not set` };
-    rotation.hide(secretsIn(content));
-    const problem = expected(content);
-    return problem === null
-      ? { value: wordsIn(content) }
-      : { key, where: null, problem: `${where} holds something else, expected ${problem}` };
-  }
-  const found = secretFrom(key, place, expected, { cwd, rotation, secretsIn });
-  if ('problem' in found) return { key, where: null, problem: found.problem };
-  rotation.hide(secretsIn(found.token));
-  return {
-    get value() {
-      return wordsIn(found.live.value);
-    },
-  };
+/** Standard Webhooks wants 24 to 64 bytes. */
+function wrongSecrets(words: readonly string[]): string | null {
+  const areSecrets = words.every((word) => /^(whsec_)?[A-Za-z0-9+/]{32,88}={0,2}$/.test(word));
+  return areSecrets ? null : 'secrets such as whsec_ with 24 to 64 bytes in base64, one a line';
 }

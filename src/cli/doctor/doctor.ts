@@ -1,7 +1,7 @@
 import { unlessAborted } from '../../async/wait';
 import { type Config, loadConfig } from '../../config/load-config';
 import { durationText } from '../../format/durations';
-import { createLogger, type Logger } from '../../logging/logger';
+import { createLogger } from '../../logging/logger';
 import { createRedactor } from '../../secrets/redaction';
 import { openRegistry } from '../log/open-log';
 import { type PublisherView, publisherView } from '../process/ask-publisher';
@@ -102,46 +102,37 @@ async function* checks(
   view: () => Promise<PublisherView | null>,
 ): Checks {
   const { signal, logging } = context;
-  const { level } = config.log;
+  const { feeds, kafka, dataDir, stateDir, secrets } = config;
   // A check's line names the problem; the log has details at level debug.
-  const logger = createLogger({
-    ...config.log,
-    level: level === 'debug' ? level : 'error',
-    secrets: config.secrets,
-    ...logging,
-  });
-  yield settingsCheck(config);
+  const level = config.log.level === 'debug' ? 'debug' : 'error';
+  const logger = createLogger({ ...config.log, level, secrets, ...logging });
+  const names = feeds.map(({ name }) => name).join(', ');
+  const log = kafka === null ? `the embedded log in ${dataDir}` : `Kafka at ${kafka.brokers.join(', ')}`;
+  yield ok('settings', `${names}; ${log}`);
   yield* checkApi(config, logger, signal);
   let isReadable = true;
-  for await (const check of logChecks(config, logger, signal)) {
+  for await (const check of logChecks()) {
     isReadable &&= check.state !== 'failed' || !neededToRead.includes(check.check);
     yield check;
   }
   if (isReadable) yield* checkStatus(config, logger, view, signal);
   else yield* statusByPublisher(config, await view());
   yield* checkDeliveries(config, context);
-}
 
-async function* logChecks(config: Config, logger: Logger, signal: AbortSignal): Checks {
-  if (config.kafka === null) {
-    yield* checkEmbeddedLog(config.dataDir);
-  } else {
-    const { checkKafka }: typeof import('./kafka') = require('./kafka');
-    yield* checkKafka(config, config.kafka, logger, signal);
+  async function* logChecks(): Checks {
+    if (kafka === null) yield* checkEmbeddedLog(dataDir);
+    else {
+      const { checkKafka }: typeof import('./kafka') = require('./kafka');
+      yield* checkKafka(config, kafka, logger, signal);
+    }
+    if (kafka !== null || stateDir !== dataDir) yield checkStateFolder(stateDir);
+    const registry = openRegistry(config, { logger, signal });
+    try {
+      yield* checkSchemas(config, registry);
+    } finally {
+      await registry.close();
+    }
   }
-  if (config.kafka !== null || config.stateDir !== config.dataDir) yield checkStateFolder(config.stateDir);
-  const registry = openRegistry(config, { logger, signal });
-  try {
-    yield* checkSchemas(config, registry);
-  } finally {
-    await registry.close();
-  }
-}
-
-function settingsCheck({ feeds, kafka, dataDir }: Config): Check {
-  const names = feeds.map(({ name }) => name).join(', ');
-  const log = kafka === null ? `the embedded log in ${dataDir}` : `Kafka at ${kafka.brokers.join(', ')}`;
-  return ok('settings', `${names}; ${log}`);
 }
 
 function summary({ ok: fine, warning: warnings, failed, skipped }: Record<Check['state'], number>): string {
