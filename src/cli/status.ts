@@ -61,9 +61,15 @@ Examples:
 function showStatus(flags: StatusFlags, context: CommandContext): Promise<number> {
   const warn = (warning: string): void => context.note(`highwater: ${warning}\n`);
   const show = async (open: OpenReader, config: Config): Promise<number> => {
-    if (flags.watch !== undefined)
-      return watch(() => explainedStatus(config, open, flags, context), flags, context);
-    const found = await explainedStatus(config, open, flags, context);
+    /** What the log says of each feed and, where it does not explain how a feed stands, the publisher on this machine. */
+    const read = async (): Promise<Explained> => {
+      const stored = await readStatus(config, open, context.signal);
+      const view = stored.some(isUnexplained) ? await publisherView(flags, context) : null;
+      const deliveries = await readDeliveries(config, context);
+      return { all: stored.map((one) => explained(one, view)), view, deliveries };
+    };
+    if (flags.watch !== undefined) return watch(read, flags, context);
+    const found = await read();
     const { all, view } = found;
     if (flags.json === true) await context.print(jsonLines(found));
     else {
@@ -84,19 +90,6 @@ interface Explained {
   /** Null: it was not asked, or did not answer. */
   readonly view: PublisherView | null;
   readonly deliveries: readonly DeliveryStatus[];
-}
-
-/** What the log says of each feed and, where it does not explain how a feed stands, the publisher on this machine. */
-async function explainedStatus(
-  config: Config,
-  open: OpenReader,
-  flags: StatusFlags,
-  context: CommandContext,
-): Promise<Explained> {
-  const stored = await readStatus(config, open, context.signal);
-  const view = stored.some(isUnexplained) ? await publisherView(flags, context) : null;
-  const deliveries = await readDeliveries(config, context);
-  return { all: stored.map((one) => explained(one, view)), view, deliveries };
 }
 
 /**

@@ -24,7 +24,7 @@ import { type HttpConfig, readHttp } from './http';
 import { logSettings, readKafka } from './kafka';
 import { configError, type Mistake } from './mistake';
 import { concerns, findUnknown, hiddenSecret, readSettings } from './raw-settings';
-import type { SettingKey, SettingValues } from './settings';
+import { type SettingKey, type SettingValues, settingKeys } from './settings';
 
 export interface ApiConfig {
   /** Name of a feed → its address and token. A command that reads the API has those of all feeds. */
@@ -92,20 +92,9 @@ const usedByReaders: readonly SettingKey[] = [...logSettings, 'topicPrefix', 'lo
 const apiTokenSettings = ['apiToken', 'apiTokenFile', 'apiTokenCommand'] as const;
 
 /** Files that may exist only where the publisher runs: its token, its access to the brokers. */
-const usedByPublishers: readonly SettingKey[] = [
-  ...apiTokenSettings,
-  'apiCaFile',
-  'httpPort',
-  'httpHost',
-  'httpToken',
-  'httpTokenFile',
-  'kafkaSslCaFile',
-  'kafkaSslCertFile',
-  'kafkaSslKeyFile',
-  'schemaRegistryCaFile',
-  'schemaRegistryCertFile',
-  'schemaRegistryKeyFile',
-];
+const usedByPublishers = settingKeys.filter((key) =>
+  /^(apiToken|apiCaFile|http)|(Ca|Cert|Key)File$/.test(key),
+);
 
 /**
  * Reads all settings. A flag wins over the environment, which wins over `highwater.yaml`, which wins over the default.

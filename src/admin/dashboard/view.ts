@@ -56,7 +56,13 @@ export interface FeedView {
   readonly records: number;
   /** Change events committed in each of the last 60 minutes, the one under way last; without the records that a snapshot reads. */
   readonly changesPerMinute: readonly number[];
-  readonly requests: RequestsView;
+  readonly requests: {
+    /** Requests of this feed in the last 60 seconds. */
+    readonly lastMinute: number;
+    /** Requests of all feeds that the settings allow in a minute. */
+    readonly allowedPerMinute: number;
+    readonly retriesLastMinute: number;
+  };
   /** Newest first, at most 5 kinds, since the process began. */
   readonly errors: readonly ErrorView[];
   /** Rows that could not be published, in the log now; null: not known. */
@@ -81,14 +87,6 @@ export interface ProblemView {
   /** Since when, and when it is tried again, ms; null: not known. */
   readonly sinceMs: number | null;
   readonly retryAtMs: number | null;
-}
-
-export interface RequestsView {
-  /** Requests of this feed in the last 60 seconds. */
-  readonly lastMinute: number;
-  /** Requests of all feeds that the settings allow in a minute. */
-  readonly allowedPerMinute: number;
-  readonly retriesLastMinute: number;
 }
 
 export interface ErrorView {
