@@ -26,48 +26,41 @@ import { usageError } from './process/command-line';
 import { painted, type Span, span } from './terminal/text';
 
 export function schemasCommand(run: RunCommand): CliCommand {
-  const schemas = new CliCommand('schemas');
-  const registryOptions = ['schemaRegistryUrl', 'schemaRegistryUsername', 'schemaRegistration', 'dataDir'];
-  const add = (command: CliCommand, options: readonly string[]) => {
-    schemas.addCommand(command.settings(['feeds', 'topicPrefix', 'appId', ...options]));
-  };
-  add(
-    new CliCommand('print')
-      .description('Print every subject of the feeds with its schema, as JSON. Contacts no server.')
-      .option('--subject <name>', 'Only the schema of this subject')
-      .action((flags: Flags) => run((context) => print(flags, context))),
-    [],
-  );
-  add(
-    new CliCommand('types')
-      .description(
-        'Print TypeScript types of the feeds that highwater.yaml adds, for programs that import highwater/consumer. Contacts no server.',
-      )
-      .action((flags: Flags) => run((context) => types(flags, context))),
-    [],
-  );
-  add(
-    new CliCommand('check')
-      .description('Compare every schema with the registry. Changes nothing.')
-      .option('--json', 'One JSON object a line')
-      .option(
-        '--history [folder]',
-        'Compare with the versions kept in a folder instead of the registry (default: those that come with highwater)',
-      )
-      .addHelpText(
-        'after',
-        '\nExit code 1 when a publisher with these settings would be refused; with --history, when a schema breaks with a version, or is not kept.',
-      )
-      .action((flags: Flags) => run((context) => check(flags, context))),
-    registryOptions,
-  );
-  add(
-    new CliCommand('register')
-      .description('Register every schema, and hold each subject to FULL_TRANSITIVE.')
-      .action((flags: Flags) => run((context) => register(flags, context))),
-    registryOptions,
-  );
-  return schemas.notes(`
+  const ofFeeds = ['feeds', 'topicPrefix', 'appId'];
+  const ofRegistry = ['schemaRegistryUrl', 'schemaRegistryUsername', 'schemaRegistration', 'dataDir'];
+  const printCommand = new CliCommand('print')
+    .description('Print every subject of the feeds with its schema, as JSON. Contacts no server.')
+    .option('--subject <name>', 'Only the schema of this subject')
+    .settings(ofFeeds)
+    .action((flags: Flags) => run((context) => print(flags, context)));
+  const typesCommand = new CliCommand('types')
+    .description(
+      'Print TypeScript types of the feeds that highwater.yaml adds, for programs that import highwater/consumer. Contacts no server.',
+    )
+    .settings(ofFeeds)
+    .action((flags: Flags) => run((context) => types(flags, context)));
+  const checkCommand = new CliCommand('check')
+    .description('Compare every schema with the registry. Changes nothing.')
+    .option('--json', 'One JSON object a line')
+    .option(
+      '--history [folder]',
+      'Compare with the versions kept in a folder instead of the registry (default: those that come with highwater)',
+    )
+    .notes(
+      '\nExit code 1 when a publisher with these settings would be refused; with --history, when a schema breaks with a version, or is not kept.',
+    )
+    .settings([...ofFeeds, ...ofRegistry])
+    .action((flags: Flags) => run((context) => check(flags, context)));
+  const registerCommand = new CliCommand('register')
+    .description('Register every schema, and hold each subject to FULL_TRANSITIVE.')
+    .settings([...ofFeeds, ...ofRegistry])
+    .action((flags: Flags) => run((context) => register(flags, context)));
+  return new CliCommand('schemas')
+    .addCommand(printCommand)
+    .addCommand(typesCommand)
+    .addCommand(checkCommand)
+    .addCommand(registerCommand)
+    .notes(`
 The registry is the one at SCHEMA_REGISTRY_URL; if that is not set, the registry of the embedded log.
 
 Examples:
