@@ -92,6 +92,7 @@ const shapes: fc.Arbitrary<VendorShape> = fc
     beside: fc.constantFrom('nothing', 'versions', 'namesakes'),
     depth: fc.constantFrom(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 20),
     rounds: fc.constantFrom(1, 1, 60, 86_400),
+    fractions: fc.constantFrom(false, false, true),
     late: fc.constantFrom(0, 0, 3, 20),
   })
   .map((shape) => {

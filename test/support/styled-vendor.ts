@@ -65,6 +65,8 @@ export interface VendorShape {
   readonly range: number;
   /** Times are rounded down to so many seconds, so that a row may change and keep its time. */
   readonly rounds: number;
+  /** Times have milliseconds. The filter and the order go by them. */
+  readonly fractions: boolean;
   /** A version of a row is shown so many seconds after its time; until then the one before it, if there is one. */
   readonly late: number;
   /** A cursor is the id of the page's last row. What it shows once this record is gone, if it is one; a record that moved is found where it is. */
@@ -120,6 +122,7 @@ export const plainShape: VendorShape = {
   refusesAhead: false,
   range: Number.POSITIVE_INFINITY,
   rounds: 1,
+  fractions: false,
   late: 0,
   keyset: 'no',
   held: false,
@@ -162,6 +165,7 @@ export const anyShape = {
   refusesAhead: fc.boolean(),
   range: fc.constant(Number.POSITIVE_INFINITY),
   rounds: fc.constant(1),
+  fractions: fc.constant(false),
   late: fc.constant(0),
   keyset: fc.constant('no'),
   held: fc.constant(false),
@@ -203,6 +207,7 @@ interface KeyedRow {
 export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVendor {
   const nowMs = () => ownMs() + shape.skew * 1000;
   const asked: PageRequest[] = [];
+  let writes = 0;
   const named: string[] = [];
   const created = new Map<string, number>();
   const earlier = new Map<string, VendorRow[]>();
@@ -240,7 +245,7 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
         const isLeftOut =
           isFiltered &&
           ((shape.since === 'edited' && created.get(id) === updated) ||
-            (shape.since === 'in part' && second === since && /[13579]$/.test(id)));
+            (shape.since === 'in part' && Math.floor(second) === since && /[13579]$/.test(id)));
         return second >= since && second <= until && !isLeftOut;
       })
       .map((row) => ({ row, key: keyOf(row, shape.order) }))
@@ -320,7 +325,9 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
     rows: new Map(),
     write(id, second) {
       const updated = Math.floor(second / shape.rounds) * shape.rounds;
-      vendor.rows.set(id, { ...ipo({ id, notes: `${second}` }), id, updated });
+      const hasFraction = shape.fractions && shape.rounds === 1;
+      const fraction = hasFraction ? ((writes++ * 37) % 100) / 100 : 0;
+      vendor.rows.set(id, { ...ipo({ id, notes: `${second}` }), id, updated: updated + fraction });
     },
     asked,
     created,
@@ -332,7 +339,9 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
       if (shape.fixedSize && request.pageSize !== feed.pageSize) refuse();
       vendor.beforeAnswer(asked.length);
       const page = shape.isNextLost ? { ...answer(request), next: null } : answer(request);
-      return { ...page, serverDateMs: shape.dateless ? null : nowMs(), receivedAtMs: ownMs() };
+      const inMs = ({ updated, ...row }: VendorRow) => ({ ...row, updated: Math.round(updated * 1_000) });
+      const rows = shape.fractions ? (page.rows as VendorRow[]).map(inMs) : page.rows;
+      return { ...page, rows, serverDateMs: shape.dateless ? null : nowMs(), receivedAtMs: ownMs() };
     },
   };
   return vendor;
@@ -366,7 +375,7 @@ export function namedErrors(shape: VendorShape): readonly string[] {
 
 /** A feed declared as the vendor pages. */
 export function styledFeed(
-  { style, dated, filter, sized, range }: VendorShape,
+  { style, dated, filter, sized, range, fractions }: VendorShape,
   overrides: Partial<Feed> = {},
   name = 'ipos',
 ): Feed {
@@ -385,7 +394,9 @@ export function styledFeed(
   };
   const updatedField = dated ? feed.updatedField : null;
   const windowSeconds = Number.isFinite(range) ? range : undefined;
-  return { ...feed, updatedField, paging: paging[style], parameters, windowSeconds, ...overrides };
+  const updatedFormat = fractions ? 'milliseconds' : feed.updatedFormat;
+  const read = { updatedField, updatedFormat, parameters, windowSeconds } as const;
+  return { ...feed, ...read, paging: paging[style], ...overrides };
 }
 
 function keyOf({ id, updated, notes }: VendorRow, order: VendorShape['order']): readonly (string | number)[] {
