@@ -38,6 +38,8 @@ export class Doubts {
   private looked = 0;
   /** A look has found other contents than those in doubt: a server lags, or two records have one id. */
   private hasFoundBoth = false;
+  /** Id → `updated` of the latest version that looks have found, if it is later than the one in doubt and not as published. */
+  private readonly latest = new Map<string, number>();
 
   constructor(
     private readonly deps: DoubtDeps,
@@ -56,11 +58,15 @@ export class Doubts {
   ): Promise<readonly VendorRecord[]> {
     const agreed = await this.agreed(doubtful, page);
     if (agreed.length === 0) return agreed;
-    if (this.looked > this.pages) return this.hasFoundBoth ? [] : agreed;
+    if (this.looked > this.pages) {
+      const isLatest = ({ id, updated }: VendorRecord) => updated >= (this.latest.get(id) ?? ALL);
+      return this.hasFoundBoth ? agreed.filter(isLatest) : agreed;
+    }
     const shown = await this.shownBeside(agreed, pending);
     if (shown === null) return [];
     const { beside, passed } = shown;
     this.hasFoundBoth ||= beside.size + passed.size > 0;
+    for (const [id, updated] of passed) if (!beside.has(id)) this.latest.set(id, updated);
     for (const id of beside) this.deps.earlier.keep(id, page.observedAtMs);
     this.warnOf(
       agreed.filter(({ id }) => beside.has(id)),
@@ -93,13 +99,13 @@ export class Doubts {
   }
 
   /**
-   * Ids of records that the API also shows as they were published (`beside`), and of those that it also shows later than in doubt, or does
-   * not show (`passed`); null if a cache answered, or the signal came.
+   * Ids of records that the API also shows as they were published, and of those that it also shows later than in doubt, with the latest
+   * time, or does not show (Infinity); null if a cache answered, or the signal came.
    */
   private async shownBeside(
     records: readonly VendorRecord[],
     pending: Pick<PendingState, 'image' | 'seenAt'>,
-  ): Promise<{ readonly beside: ReadonlySet<string>; readonly passed: ReadonlySet<string> } | null> {
+  ): Promise<{ readonly beside: ReadonlySet<string>; readonly passed: ReadonlyMap<string, number> } | null> {
     const { deps, signal } = this;
     const { feed, images, decode, witnesses } = deps;
     const wanted = new Map(records.map(({ id, updated }) => [id, { image: pending.image(id), updated }]));
@@ -108,7 +114,8 @@ export class Doubts {
       return image === undefined ? updated : images.decode(image).updated;
     };
     const keys = rowKeys(feed);
-    const [beside, passed] = [new Set<string>(), new Set<string>()];
+    const beside = new Set<string>();
+    const passed = new Map<string, number>();
     const areAllFound = () => [...wanted.keys()].every((id) => beside.has(id) || passed.has(id));
     const witness = (rows: readonly unknown[]): void => {
       this.looked++;
@@ -116,14 +123,15 @@ export class Doubts {
       for (const record of decode(found).records) {
         const { image, updated } = wanted.get(record.id)!;
         if (image !== undefined && images.isShownBy(image, record)) beside.add(record.id);
-        else if (record.updated > updated) passed.add(record.id);
+        else if (record.updated > Math.max(updated, passed.get(record.id) ?? 0))
+          passed.set(record.id, record.updated);
       }
     };
     /** Answers without a record show it as published if it was deleted, and as gone since if it was not. */
     const noteSight = ({ rows, through: shown }: Sight, begin: number): boolean => {
       for (const [id, { image, updated }] of wanted)
         if (!rows.has(id) && begin <= updated && shown >= publishedAt(id))
-          (image === undefined ? beside : passed).add(id);
+          image === undefined ? beside.add(id) : passed.set(id, ALL);
       return areAllFound();
     };
     witnesses.add(witness);
