@@ -227,7 +227,7 @@ export class PageReader {
       return pageBehind(this.counted!.page);
     }
     this.counted = isCounted && isFull ? read : null;
-    const isLast = page.isLast ?? (isCounted && !isFull);
+    const isLast = page.isLast ?? (isCounted && !isFull ? true : null);
     this.end = isLast ? read : null;
     return { ...page, isLast };
   }
