@@ -387,6 +387,21 @@ feeds:
     expect(load({ env: {}, file: token }).api.access.get('ipos')!.token).toBe(scalar);
   });
 
+  it('of a JSON body is a number or a boolean unless it is in quotes', () => {
+    const file = `
+kafkaBrokers: a:9092
+schemaRegistryUrl: http://registry
+feeds:
+  ipos:
+    method: POST
+    body: { top: 1, 2: -1.5e3, flag: true, texts: ["1", 'false', 0012, 1_0, yes, 12345678901234567890, a], none: null }
+`;
+    expect(load({ file }).feeds.find(({ name }) => name === 'ipos')!.body).toStrictEqual({
+      ...{ top: 1, 2: -1500, flag: true, none: null },
+      texts: ['1', 'false', '0012', '1_0', 'yes', '12345678901234567890', 'a'],
+    });
+  });
+
   it('arrives as it was written, if YAML allows it without quotes (property)', () => {
     const isPlain = (text: string) => {
       const { errors, contents } = parseDocument(`a:\n  ${text}: ${text}\n`, { schema: 'failsafe' });
