@@ -99,8 +99,8 @@ export class Doubts {
   }
 
   /**
-   * Ids of records that the API also shows as they were published, and of those that it also shows later than in doubt, with the latest
-   * time, or does not show (Infinity); null if a cache answered, or the signal came.
+   * Ids of records that the API also shows as they were published. And ids of records that it also shows later than in doubt, with the
+   * latest time, or does not show (Infinity). Null if a cache answered, or the signal came.
    */
   private async shownBeside(
     records: readonly VendorRecord[],
