@@ -6,7 +6,7 @@ import type { FeedState, PendingState } from '../state/feed-state';
 import type { ScanPage, VendorRecord } from '../types';
 import type { EarlierContents } from './changes/earlier-contents';
 import type { Images } from './changes/images';
-import { type LookDeps, lookAt, type Sight } from './look';
+import { type LookDeps, type LookRange, lookAt, type Sight } from './look';
 import type { Decoder } from './records/decode';
 import { LONGEST_LAG } from './scan/seam';
 
@@ -142,8 +142,8 @@ export class Doubts {
       );
       for (const [i, ms] of this.pauses().entries()) {
         if (ms > 0) await (deps.pause ?? pause)(ms, signal);
-        if (signal.aborted || !(await this.lookThrough(from, through, wanted, noteSight, i === 0)))
-          return null;
+        const range = { from, through, isEnough: () => beside.size === wanted.size };
+        if (signal.aborted || !(await this.lookThrough(range, wanted, noteSight, i === 0))) return null;
         if (areAllFound()) break;
       }
       return { beside, passed };
@@ -165,8 +165,7 @@ export class Doubts {
 
   /** @param noteSight called for each range and its first second; true: all are found @returns false if a cache answered */
   private async lookThrough(
-    from: number,
-    through: number,
+    asked: LookRange,
     wanted: ReadonlyMap<string, unknown>,
     noteSight: (sight: Sight, begin: number) => boolean,
     isFirst: boolean,
@@ -176,10 +175,10 @@ export class Doubts {
     const isWhole = isFirst && this.isOfPages(SMALL_PAGES);
     // Without a known record in front of them, the filter may leave out the seconds that it is asked for.
     for (const before of isWhole ? [ALL] : [feed.wideOverlapSeconds, LONGEST_LAG, ALL]) {
-      const range = { from: Math.max(0, from - before), through, withoutFilter: before === ALL };
+      const range = { ...asked, from: Math.max(0, asked.from - before), withoutFilter: before === ALL };
       const sight = await lookAt(deps, range, (id) => wanted.has(id), signal);
       if (!sight.isPresent) return false;
-      if (noteSight(sight, range.from) || range.from === 0 || sight.leastKnown <= from) break;
+      if (noteSight(sight, range.from) || range.from === 0 || sight.leastKnown <= asked.from) break;
     }
     return true;
   }

@@ -241,6 +241,21 @@ it('older versions on later pages are not published once a record of the round h
   expect((await published()).slice(8)).toEqual(['u r0 version 2']);
 });
 
+it('a look ends at the page that shows what it looks for', async () => {
+  let version = (_: PageRequest) => 1;
+  const others = Array.from({ length: 60 }, (_, i) => row(`r${i}`, 'r', NOW - 90 + i));
+  const { published } = await start((request) => {
+    const shown = version(request);
+    return [row('a', `version ${shown}`, NOW - 100 + shown), ...others];
+  });
+  const before = asked.length;
+  version = ({ updatedSince }) => (updatedSince > 0 ? 0 : 1);
+  await publisher.poll({ wide: true });
+  expect((await published()).slice(61)).toEqual([]);
+  const looks = asked.slice(before).filter(({ updatedSince }) => updatedSince === 0);
+  expect(looks.filter(({ pageOffset }) => pageOffset > 5)).toEqual([]);
+});
+
 it('an older version is not published while other answers do not show the record', async () => {
   const others = Array.from({ length: 3 }, (_, i) => row(`b${i}`, 'b', NOW - 90 + i));
   let shown: () => readonly Row[] = () => [row('a', 'new', NOW - 95)];

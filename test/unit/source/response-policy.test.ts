@@ -101,6 +101,9 @@ describe('the rows of an answer', () => {
     ['data.list.orders', '{"data":{"count":1,"list":{"orders":[{"id":"a"}]}}}', [{ id: 'a' }]],
     ['data.orders', '{"data":{"orders":null}}', []],
     ['data.orders', '{}', []],
+    ['data.orders', '{"data":{},"time":"now"}', []],
+    ['data.orders', '{"data":{},"error":"try later"}', 'try later'],
+    ['data.list.orders', '{"data":{}}', []],
     ['', '[1,2]', [1, 2]],
     ['', '{"":[1]}', 'an object, not an array; its keys are ""'],
     ['', '{}', 'an object, not an array; it has none'],
@@ -110,7 +113,7 @@ describe('the rows of an answer', () => {
     ['data.orders', '{"data":null,"message":"try later"}', 'try later'],
     ['data.orders', '{"data":{"orders":{}}}', 'a object under "data.orders"'],
     ['constructor', '{"a":1}', 'without "constructor"; its keys are "a"'],
-    ['data.toString', '{"data":{}}', 'without "data.toString"; it has none'],
+    ['data.toString', '{"data":{"a":1}}', 'the keys of "data" are "a"'],
     ['__proto__.x', '{"a":1}', 'without "__proto__.x"; its keys are "a"'],
   ];
 
