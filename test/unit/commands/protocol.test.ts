@@ -175,24 +175,6 @@ describe('an owner that reads', () => {
     expect(ownerStep(said('a', 'request'), ledger, view(0))).toBeNull();
   });
 
-  it('accepts no request that has expired, nor one of a feed that it does not own', () => {
-    expect(ownerStep(said('a', 'request'), createLedger(), view(expiresMs))).toBeNull();
-    expect(ownerStep(said('a', 'request'), createLedger(), view(expiresMs, false))).toBeNull();
-    expect(ownerStep(said('a', 'request'), createLedger(), view(0, false))).toBeNull();
-  });
-
-  it('leaves a request alone that was settled before it reads it', () => {
-    const ledger = createLedger();
-    ownerStep(said('a', 'withdrawn'), ledger, view(0));
-    expect(ownerStep(said('a', 'request'), ledger, view(0))).toBeNull();
-  });
-
-  it('does not carry out what another owner accepted before', () => {
-    const ledger = createLedger();
-    ownerStep(said('a', 'request'), ledger, view(0));
-    expect(ownerStep(said('a', 'accepted', 'other'), ledger, view(0, true, true))).toBe('lost');
-  });
-
   it('does not carry out what it reads back after the time is over', () => {
     const ledger = createLedger();
     ownerStep(said('a', 'request'), ledger, view(0));
