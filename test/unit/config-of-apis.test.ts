@@ -1,20 +1,21 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { type Config, loadConfig } from '../../src/config/load-config';
 import { scopeFingerprint } from '../../src/feeds/scope';
 import { avroRecord } from '../support/avro';
+import { configMistakes } from '../support/config-mistakes';
+import { tempFolder } from '../support/temp-folder';
 
 type Section = Record<string, unknown>;
 
+const folder = tempFolder();
 let cwd: string;
 beforeEach(() => {
-  cwd = mkdtempSync(join(tmpdir(), 'highwater-config-'));
+  cwd = folder();
   writeFileSync(join(cwd, 'order.avsc'), avroRecord('Order', { total: ['null', 'long'] }));
   writeFileSync(join(cwd, 'undated.avsc'), avroRecord('Order', { updated: ['null', 'long'] }));
 });
-afterEach(() => rmSync(cwd, { recursive: true }));
 
 const orders = {
   apiUrl: 'https://shop.example/v1',
@@ -43,22 +44,9 @@ function load(
 }
 
 function mistakes(...given: Parameters<typeof load>): string[] {
-  try {
-    load(...given);
-    return [];
-  } catch (error) {
-    const { message } = error as Error;
-    expect(message).not.toMatch(/shop-secret|s3cret/);
-    return message
-      .split('\n')
-      .slice(1)
-      .map((line) =>
-        line
-          .trim()
-          .replace(/ \(highwater.yaml, line \d+\)/, '')
-          .replace(cwd, 'CWD'),
-      );
-  }
+  const said = configMistakes(() => load(...given));
+  expect(said.join()).not.toMatch(/shop-secret|s3cret/);
+  return said.map((line) => line.replace(/ \(highwater.yaml, line \d+\)/, '').replace(cwd, 'CWD'));
 }
 
 it('a feed with an API of its own needs no general address and no general token', () => {

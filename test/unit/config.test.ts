@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import fc from 'fast-check';
@@ -10,7 +9,6 @@ import { environmentSecrets } from '../../src/config/environment-secrets';
 import { emptyConfig } from '../../src/config/files/config-file';
 import { type ConfigWithApi, loadConfig } from '../../src/config/load-config';
 import { readSettings } from '../../src/config/raw-settings';
-import { HighwaterError } from '../../src/errors';
 import type { FeedDefinition } from '../../src/feeds/definition';
 import { usualShape } from '../../src/feeds/definition';
 import { scopeFingerprint } from '../../src/feeds/scope';
@@ -18,7 +16,9 @@ import { createRedactor } from '../../src/secrets/redaction';
 import { exampleFile } from '../../tools/generate/config-reference';
 import { avroEvent, avroRecord } from '../support/avro';
 import { authority } from '../support/certificates';
+import { configMistakes } from '../support/config-mistakes';
 import { runs } from '../support/runs';
+import { tempFolder } from '../support/temp-folder';
 import { feed as ipos } from './source/client-fixture';
 
 const insights: FeedDefinition = {
@@ -31,12 +31,12 @@ const insights: FeedDefinition = {
 };
 const definitions = [insights, ipos];
 const api = { HIGHWATER_API_URL: 'https://api.example.com', HIGHWATER_API_TOKEN: 'T0KEN' };
+const folder = tempFolder();
 let cwd: string;
 
 beforeEach(() => {
-  cwd = mkdtempSync(join(tmpdir(), 'highwater-config-'));
+  cwd = folder();
 });
-afterEach(() => rmSync(cwd, { recursive: true, force: true }));
 
 interface Given {
   flags?: Record<string, unknown>;
@@ -49,17 +49,7 @@ function load({ flags = {}, env = api, file }: Given = {}): ConfigWithApi {
   return loadConfig({ flags, env, cwd, definitions });
 }
 
-function mistakesOf(given: Given): string[] {
-  try {
-    load(given);
-  } catch (error) {
-    if (!(error instanceof HighwaterError) || error.code !== 'CONFIG_INVALID') throw error;
-    const [first = '', ...lines] = error.message.split('\n');
-    expect(first).toBe(lines.length === 1 ? 'One setting is wrong:' : `${lines.length} settings are wrong:`);
-    return lines.map((line) => line.trim());
-  }
-  return [];
-}
+const mistakesOf = (given: Given) => configMistakes(() => load(given));
 
 it('a setting of yes or no is a flag and its opposite', () => {
   const parsed = (...args: string[]) => {

@@ -1,18 +1,20 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { checkFeed } from '../../src/config/feeds/check-feed';
 import { loadConfig } from '../../src/config/load-config';
 import { feedDefinitions } from '../../src/feeds';
 import { avroEvent, avroRecord } from '../support/avro';
+import { configMistakes } from '../support/config-mistakes';
 import { testPipeline } from '../support/pipeline';
+import { tempFolder } from '../support/temp-folder';
 
 type Section = Record<string, unknown>;
+const folder = tempFolder();
 let cwd: string;
 
 beforeEach(() => {
-  cwd = mkdtempSync(join(tmpdir(), 'highwater-config-'));
+  cwd = folder();
   const share = { type: 'record', name: 'Share', fields: [{ name: 'symbol', type: ['null', 'string'] }] };
   const fields = {
     kind: ['null', 'string'],
@@ -23,7 +25,6 @@ beforeEach(() => {
   writeFileSync(join(cwd, 'dividend.avsc'), avroRecord('Dividend', fields));
   writeFileSync(join(cwd, 'moved.avsc'), avroEvent('Moved', { id: 'string', again: 'boolean' }));
 });
-afterEach(() => rmSync(cwd, { recursive: true }));
 
 const transition = {
   kind: 'latest-in-group',
@@ -55,15 +56,8 @@ function load(feeds: Record<string, Section>) {
 }
 
 /** Without the folder of the test. */
-function mistakes(feeds: Record<string, Section>): string[] {
-  try {
-    load(feeds);
-    return [];
-  } catch (error) {
-    const [, ...lines] = (error as Error).message.replaceAll(`${cwd}/`, '').split('\n');
-    return lines.map((line) => line.trim());
-  }
-}
+const mistakes = (feeds: Record<string, Section>) =>
+  configMistakes(() => load(feeds)).map((line) => line.replaceAll(`${cwd}/`, ''));
 
 const declared = (change: Section, move: Section = {}) => ({
   dividends: { ...dividends, transitions: [{ ...transition, ...move }], ...change },
