@@ -1,6 +1,6 @@
 import { connect } from '../../src/consumer';
 import { type ChangeWriter, changeWriter } from '../support/change-writer';
-import { commandLineHere } from '../support/cli';
+import { commandLineHere, outcome } from '../support/cli';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 import type { ConsumedLog } from './consumer';
@@ -24,11 +24,7 @@ export function groupsCommandContract(
       await world.close();
     });
 
-    async function groups(...args: string[]) {
-      const command = cli(['groups', ...args], { env: world.env });
-      const { code } = await command.ended();
-      return { code, out: command.stdout(), err: command.stderr() };
-    }
+    const groups = (...args: string[]) => outcome(cli(['groups', ...args], { env: world.env }));
 
     async function rows(...args: string[]): Promise<Record<string, unknown>[]> {
       const { code, out, err } = await groups(...args, '--json');
@@ -56,7 +52,7 @@ export function groupsCommandContract(
     const write = (status: string) => writer.write({ id: 'a', status });
 
     it('are shown with what each has not read yet, also as a table', async () => {
-      expect(await groups()).toEqual({
+      expect(await groups()).toMatchObject({
         code: 0,
         out: expect.not.stringContaining('desk'),
         err: 'highwater: no group has a position in the log.\n',

@@ -1,7 +1,7 @@
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import fastify, { type FastifyInstance } from 'fastify';
-import { commandLine } from '../support/cli';
+import { commandLine, outcome } from '../support/cli';
 import { expectSample } from '../support/samples';
 import { tempFolder } from '../support/temp-folder';
 
@@ -65,11 +65,9 @@ async function highwater(...args: string[]): Promise<string> {
     HIGHWATER_POLL_INTERVAL: '50ms',
     HIGHWATER_REQUESTS_PER_SECOND: '1000',
   };
-  const command = cli(args, { cwd: folder(), env });
-  const { code } = await command.ended();
-  if (code !== 0)
-    throw new Error(`${args.join(' ')} ended with ${code}\n${command.stdout()}${command.stderr()}`);
-  return command.stdout();
+  const { code, out, said } = await outcome(cli(args, { cwd: folder(), env }));
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}\n${said}`);
+  return out;
 }
 
 async function topic(name: string): Promise<Values[]> {

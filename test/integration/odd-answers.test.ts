@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import fastify, { type FastifyInstance } from 'fastify';
 import { parseJson } from '../../src/json/parse-json';
-import { commandLineHere } from '../support/cli';
+import { commandLineHere, outcome } from '../support/cli';
 import { tempFolder } from '../support/temp-folder';
 
 /** Answers as they leave the server, byte by byte: numbers, charsets and words that JSON.parse would change or refuse. */
@@ -84,15 +84,13 @@ async function highwater(...args: string[]) {
     HIGHWATER_REQUESTS_PER_SECOND: '1000',
     HIGHWATER_RETRY_TIME: '1s',
   };
-  const command = cli(args, { cwd: folder(), env });
-  const { code } = await command.ended();
-  return { code, stdout: command.stdout(), said: `${command.stdout()}${command.stderr()}` };
+  return outcome(cli(args, { cwd: folder(), env }));
 }
 
 /** Everything in a topic, as `tail --json` prints it, with all digits. */
 async function topic(name: string): Promise<Values[]> {
-  const { stdout } = await highwater('tail', name, '--from-beginning', '--no-follow', '--json');
-  const lines = stdout.split('\n').filter((line) => line !== '');
+  const { out } = await highwater('tail', name, '--from-beginning', '--no-follow', '--json');
+  const lines = out.split('\n').filter((line) => line !== '');
   return lines.map((line) => parseJson(line, (digits) => `#${digits}`) as Values);
 }
 const imagesOf = async () =>

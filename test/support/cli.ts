@@ -50,6 +50,21 @@ export async function until(holds: () => boolean, withinMs = DEADLINE_MS): Promi
   }
 }
 
+/** What is left of a command that has ended. */
+export interface Outcome {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+  /** All that it printed. */
+  readonly said: string;
+}
+
+export async function outcome(run: CommandRun): Promise<Outcome> {
+  const { code } = await run.ended();
+  const [out, err] = [run.stdout(), run.stderr()];
+  return { code, out, err, said: out + err };
+}
+
 type StartProcess = (args: readonly string[], options?: CliOptions) => CliProcess;
 
 /** Starts command lines, as `processes` does. */

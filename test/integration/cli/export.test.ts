@@ -4,7 +4,7 @@ import { schemaFolder } from '../../../src/avro/schemas';
 import { openLocalLog } from '../../../src/log/local/local-log';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { type ChangeWriter, changeWriter } from '../../support/change-writer';
-import { commandLine, commandLineHere } from '../../support/cli';
+import { commandLine, commandLineHere, outcome } from '../../support/cli';
 import { endsWithTest } from '../../support/ends';
 import { parquetFile } from '../../support/parquet-file';
 import { hasSmallDisks, onSmallDisk } from '../../support/small-disk';
@@ -28,11 +28,7 @@ async function published(api: Simulator): Promise<void> {
   expect(await here(['run', '--once'], { cwd: folder(), env }).ended()).toEqual({ code: 0, signal: null });
 }
 
-async function run(...args: string[]) {
-  const process = here(args, { cwd: folder() });
-  const { code } = await process.ended();
-  return { code, out: process.stdout(), err: process.stderr() };
-}
+const run = (...args: string[]) => outcome(here(args, { cwd: folder() }));
 
 /** Rows of an export to stdout. */
 async function rows(...args: string[]): Promise<Record<string, unknown>[]> {

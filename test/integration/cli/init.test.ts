@@ -3,7 +3,7 @@ import path from 'node:path';
 import { parse } from 'yaml';
 import { type ApiServer, type ApiShape, startApi } from '../../support/apis/api-server';
 import { brevo, clickup, github, stripe, zendesk } from '../../support/apis/shapes';
-import { commandLineHere } from '../../support/cli';
+import { commandLineHere, outcome } from '../../support/cli';
 import { sendJson, startHttpServer } from '../../support/http-server';
 import { tempFolder } from '../../support/temp-folder';
 
@@ -16,12 +16,12 @@ afterEach(async () => {
   server = null;
 });
 
+const ran = (line: readonly string[]) => outcome(cli(line, { cwd: folder() }));
+
 async function init(shape: ApiShape, args: readonly string[], query = '') {
   server ??= await startApi(shape, { rows: 250 });
   const url = `${server.url}${shape.path}${query}`;
-  const started = cli(['init', url, ...args], { cwd: folder(), env: { SHOP_TOKEN: shape.token } });
-  const { code } = await started.ended();
-  return { code, out: started.stdout(), err: started.stderr() };
+  return outcome(cli(['init', url, ...args], { cwd: folder(), env: { SHOP_TOKEN: shape.token } }));
 }
 
 const feeds = () => parse(readFileSync(path.join(folder(), 'highwater.yaml'), 'utf8')).feeds;
@@ -133,9 +133,7 @@ describe('an endpoint of tasks', () => {
       sendJson(response, rows === null ? { message: 'too old' } : { tasks: rows }, rows === null ? 400 : 200);
     });
     try {
-      const started = cli(['init', `${url}/tasks`, ...args], { cwd: folder() });
-      const { code } = await started.ended();
-      return { code, out: started.stdout(), err: started.stderr() };
+      return await outcome(cli(['init', `${url}/tasks`, ...args], { cwd: folder() }));
     } finally {
       await stop();
     }
@@ -272,11 +270,6 @@ describe('an endpoint that gives 100 of 250 rows', () => {
       sendJson(response, { ...more, orders: all.slice(from, next) });
     });
     try {
-      const ran = async (line: readonly string[]) => {
-        const started = cli(line, { cwd: folder() });
-        const { code } = await started.ended();
-        return { code, out: started.stdout(), err: started.stderr() };
-      };
       const first = await ran(['init', `${url}/v1/orders`, '--no-events']);
       const others = [];
       for (const line of then) others.push(await ran(line));
@@ -387,11 +380,6 @@ describe('a shop with numbers as ids, a limit of requests, and members without a
       sendJson(response, { orders: found.slice((page - 1) * size, page * size) });
     });
     try {
-      const ran = async (line: readonly string[]) => {
-        const started = cli(line, { cwd: folder() });
-        const { code } = await started.ended();
-        return { code, out: started.stdout(), err: started.stderr() };
-      };
       const first = await ran(['init', `${url}/v1/order-lines.json`]);
       const asked = [...times];
       return { ...first, asked, run: await ran(['run', '--once']) };
