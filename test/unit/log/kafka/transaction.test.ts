@@ -134,20 +134,6 @@ it('is aborted and not committed when it cannot begin, or a send fails, and thro
   }
 });
 
-it('is not committed when only the last of several sends to a partition is not taken', async () => {
-  let count = 0;
-  const failure = new HighwaterError('LOG_FAILED', 'no');
-  const { port, calls } = producer({
-    send: (one) => {
-      if (++count === 3) throw failure;
-      return { ...one, baseOffset: BigInt(100 * count) };
-    },
-  });
-
-  await expect(write(port, [sends('ipos', 1, 1, 1, 1)])).rejects.toBe(failure);
-  expect(calls).not.toContain('commit');
-});
-
 it('is aborted when something speaks against it at the end', async () => {
   const failure = new HighwaterError('LOG_FENCED', 'somebody else');
   const { port, calls } = producer();
@@ -176,14 +162,6 @@ it('has noted where the records went when the commit fails: it may have succeede
       ['ipos.current', new Map([[0, 100n]])],
     ]),
   );
-});
-
-it('notes nothing of topics that it was not told to', async () => {
-  const written = noting('ipos.current');
-
-  await write(producer().port, [sends('ipos', 1, 3), sends('ipos.current', 0, 1)], written);
-
-  expect([...written.keys()]).toEqual(['ipos.current']);
 });
 
 it.each([100n, 99n, 0n])(
