@@ -5,6 +5,7 @@ import { type ApiServer, type ApiShape, startApi } from '../../support/apis/api-
 import { brevo, clickup, github, stripe, zendesk } from '../../support/apis/shapes';
 import { commandLineHere, outcome } from '../../support/cli';
 import { sendJson, startHttpServer } from '../../support/http-server';
+import { namedRows } from '../../support/named-rows';
 import { tempFolder } from '../../support/temp-folder';
 
 const cli = commandLineHere();
@@ -280,32 +281,30 @@ describe('an endpoint that gives 100 of 250 rows', () => {
   }
   const skipped = (url: URL) => url.searchParams.get('$skiptoken');
 
-  it.each<[string, Beside, (url: URL) => string | null, object]>([
-    [
-      'OData',
-      (n, own) => ({ '@odata.nextLink': `${own}/v1/orders?$skiptoken=${n}` }),
-      skipped,
-      { style: 'link', from: '@odata.nextLink' },
-    ],
-    [
-      'Salesforce',
-      (n) => ({ done: false, totalSize: 250, nextRecordsUrl: `/v1/orders/01g-${n}` }),
-      (url) => /-(\d+)$/.exec(url.pathname)?.[1] ?? null,
-      { style: 'link', from: 'nextRecordsUrl' },
-    ],
-    [
-      'HAL behind another host',
-      (n) => ({ _links: { next: { href: `https://inside:8443/v1/orders?$skiptoken=${n}` } } }),
-      skipped,
-      { style: 'link', from: '_links.next.href', followPath: true },
-    ],
-    [
-      'a scroll',
-      (n) => ({ scrollId: `${n}` }),
-      (url) => url.searchParams.get('scrollId'),
-      { style: 'cursor', parameter: 'scrollId', from: 'scrollId' },
-    ],
-  ])('in the way of %s: all of them are published', async (_, beside, nextOf, paging) => {
+  it.each(
+    namedRows<[Beside, (url: URL) => string | null, object]>({
+      OData: [
+        (n, own) => ({ '@odata.nextLink': `${own}/v1/orders?$skiptoken=${n}` }),
+        skipped,
+        { style: 'link', from: '@odata.nextLink' },
+      ],
+      Salesforce: [
+        (n) => ({ done: false, totalSize: 250, nextRecordsUrl: `/v1/orders/01g-${n}` }),
+        (url) => /-(\d+)$/.exec(url.pathname)?.[1] ?? null,
+        { style: 'link', from: 'nextRecordsUrl' },
+      ],
+      'HAL behind another host': [
+        (n) => ({ _links: { next: { href: `https://inside:8443/v1/orders?$skiptoken=${n}` } } }),
+        skipped,
+        { style: 'link', from: '_links.next.href', followPath: true },
+      ],
+      'a scroll': [
+        (n) => ({ scrollId: `${n}` }),
+        (url) => url.searchParams.get('scrollId'),
+        { style: 'cursor', parameter: 'scrollId', from: 'scrollId' },
+      ],
+    }),
+  )('in the way of %s: all of them are published', async (_, beside, nextOf, paging) => {
     const then = [
       ['run', '--once'],
       ['tail', 'orders', '--from-beginning', '--no-follow'],

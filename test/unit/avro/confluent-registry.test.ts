@@ -12,6 +12,7 @@ import type { Config } from '../../../src/config/load-config';
 import { HighwaterError } from '../../../src/errors';
 import { ipos } from '../../../src/feeds/ipos';
 import { type HttpServer, sendJson, startHttpServer } from '../../support/http-server';
+import { namedRows } from '../../support/named-rows';
 import { quietLogger } from '../../support/source';
 import { until } from '../../support/until';
 
@@ -76,15 +77,9 @@ async function failure(promise: Promise<unknown>): Promise<HighwaterError> {
   return error;
 }
 
-const badAnswers: [
-  what: string,
-  code: string,
-  message: RegExp,
-  answer: (response: ServerResponse) => void,
-][] = [
-  ['never answers', 'REGISTRY_UNREACHABLE', /no answer within 1000 ms/, () => {}],
-  [
-    'sends its answer byte by byte',
+const badAnswers = namedRows<[code: string, message: RegExp, answer: (response: ServerResponse) => void]>({
+  'never answers': ['REGISTRY_UNREACHABLE', /no answer within 1000 ms/, () => {}],
+  'sends its answer byte by byte': [
     'REGISTRY_UNREACHABLE',
     /no answer within 1000 ms/,
     (response) => {
@@ -93,9 +88,8 @@ const badAnswers: [
       response.on('close', () => clearInterval(drip));
     },
   ],
-  ['resets the connection', 'REGISTRY_UNREACHABLE', /ECONNRESET|hang up/, (r) => r.socket?.resetAndDestroy()],
-  [
-    'breaks off in the middle',
+  'resets the connection': ['REGISTRY_UNREACHABLE', /ECONNRESET|hang up/, (r) => r.socket?.resetAndDestroy()],
+  'breaks off in the middle': [
     'REGISTRY_UNREACHABLE',
     /no answer \(/,
     (response) => {
@@ -104,33 +98,28 @@ const badAnswers: [
       setImmediate(() => response.destroy());
     },
   ],
-  [
-    'says that it is not well',
+  'says that it is not well': [
     'REGISTRY_UNREACHABLE',
     /answered 503: leader unknown/,
     (response) => sendJson(response, { error_code: 50003, message: 'leader unknown' }, 503),
   ],
-  ['has too much to do', 'REGISTRY_UNREACHABLE', /answered 429/, (response) => sendJson(response, {}, 429)],
-  [
-    'does not know the user',
+  'has too much to do': ['REGISTRY_UNREACHABLE', /answered 429/, (response) => sendJson(response, {}, 429)],
+  'does not know the user': [
     'REGISTRY_UNAUTHORIZED',
     /answered 401: no such user/,
     (response) => sendJson(response, { error_code: 401, message: 'no such user' }, 401),
   ],
-  [
-    'does not let the user in',
+  'does not let the user in': [
     'REGISTRY_UNAUTHORIZED',
     /answered 403/,
     (response) => sendJson(response, { message: 'denied' }, 403),
   ],
-  [
-    'refuses with words',
+  'refuses with words': [
     'REGISTRY_REFUSED',
     /answered 422: Invalid schema/,
     (response) => sendJson(response, { error_code: 42201, message: 'Invalid schema' }, 422),
   ],
-  [
-    'is a page for people',
+  'is a page for people': [
     'REGISTRY_REFUSED',
     /answered 200: text\/html: <html>Log in/,
     (response) => {
@@ -138,14 +127,12 @@ const badAnswers: [
       response.end('<html>Log in');
     },
   ],
-  [
-    'is another server, which does not have the path',
+  'is another server, which does not have the path': [
     'REGISTRY_REFUSED',
     /answered 404/,
     (response) => sendJson(response, { error_code: 404, message: 'HTTP 404 Not Found' }, 404),
   ],
-  [
-    'leads elsewhere',
+  'leads elsewhere': [
     'REGISTRY_REFUSED',
     /answered 302: a redirect to .*elsewhere, which is not followed/,
     (response) => {
@@ -153,26 +140,23 @@ const badAnswers: [
       response.end();
     },
   ],
-  [
-    'has no id',
+  'has no id': [
     'REGISTRY_REFUSED',
     /as no registry does: (id|compatibilityLevel): /,
     (response) => sendJson(response, {}),
   ],
-  [
-    'has an id that is none',
+  'has an id that is none': [
     'REGISTRY_REFUSED',
     /as no registry does: (id|compatibilityLevel): /,
     (response) => sendJson(response, { id: 2 ** 32, version: 1 }),
   ],
-  ['says null', 'REGISTRY_REFUSED', /as no registry does: /, (response) => sendJson(response, 'null')],
-  [
-    'fails and says null',
+  'says null': ['REGISTRY_REFUSED', /as no registry does: /, (response) => sendJson(response, 'null')],
+  'fails and says null': [
     'REGISTRY_UNREACHABLE',
     /answered 500: application\/json: null/,
     (response) => sendJson(response, 'null', 500),
   ],
-];
+});
 
 describe('a registry that is not well', () => {
   it('is one that is not there', async () => {

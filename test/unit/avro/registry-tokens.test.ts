@@ -10,6 +10,7 @@ import { HighwaterError } from '../../../src/errors';
 import { authority } from '../../support/certificates';
 import { endsWithTest } from '../../support/ends';
 import { type HttpServer, sendJson, startHttpServer } from '../../support/http-server';
+import { namedRows } from '../../support/named-rows';
 import { quietLogger } from '../../support/source';
 import { tempFolder } from '../../support/temp-folder';
 import { clientId, startTokenServer, type TokenServer } from '../../support/token-server';
@@ -178,46 +179,42 @@ it('the authorities of the registry are trusted at its token server', async () =
   expect(await registryOf(there, trusting).schemaById(1)).toBe('string');
 });
 
-it.each<[string, Env, Env, RegExp]>([
-  [
-    'a client without its server',
-    { CLIENT_ID: 'me', CLIENT_SECRET: 'secret' },
-    {},
-    /schemaRegistryBearerAuthIssuerEndpointUrl.*is not set, .*since SCHEMA_REGISTRY_BEARER_AUTH_CLIENT_ID is set/,
-  ],
-  [
-    'a client without its secret',
-    { CLIENT_ID: 'me', ISSUER_ENDPOINT_URL: 'https://login.example' },
-    {},
-    /schemaRegistryBearerAuthClientSecret.*is not set/,
-  ],
-  ['a scope alone', { SCOPE: 'read' }, {}, /schemaRegistryBearerAuthClientId.*since .*_SCOPE is set/],
-  [
-    'a pool alone',
-    { IDENTITY_POOL_ID: 'p' },
-    {},
-    /schemaRegistryBearerAuthClientId.*since .*_POOL_ID is set/,
-  ],
-  [
-    'a pool that no header carries',
-    { TOKEN: 'token', IDENTITY_POOL_ID: 'päöl' },
-    {},
-    /schemaRegistryBearerAuthIdentityPoolId .*"päöl", expected printable ASCII/,
-  ],
-  [
-    'two logins',
-    { TOKEN: 'token' },
-    { SCHEMA_REGISTRY_USERNAME: 'me', SCHEMA_REGISTRY_PASSWORD: 'secret' },
-    /schemaRegistryBearerAuthToken .*and SCHEMA_REGISTRY_USERNAME are both set, expected one of them/,
-  ],
-  ['a token with blanks', { TOKEN: 'two words' }, {}, /schemaRegistryBearerAuthToken .*printable ASCII/],
-  [
-    'an address with a query',
-    { ISSUER_ENDPOINT_URL: 'https://login.example?a=b' },
-    {},
-    /schemaRegistryBearerAuthIssuerEndpointUrl .*without user, query or fragment/,
-  ],
-])('%s is a mistake that names the setting', (_, bearer, others, mistake) => {
+it.each(
+  namedRows<[Env, Env, RegExp]>({
+    'a client without its server': [
+      { CLIENT_ID: 'me', CLIENT_SECRET: 'secret' },
+      {},
+      /schemaRegistryBearerAuthIssuerEndpointUrl.*is not set, .*since SCHEMA_REGISTRY_BEARER_AUTH_CLIENT_ID is set/,
+    ],
+    'a client without its secret': [
+      { CLIENT_ID: 'me', ISSUER_ENDPOINT_URL: 'https://login.example' },
+      {},
+      /schemaRegistryBearerAuthClientSecret.*is not set/,
+    ],
+    'a scope alone': [{ SCOPE: 'read' }, {}, /schemaRegistryBearerAuthClientId.*since .*_SCOPE is set/],
+    'a pool alone': [
+      { IDENTITY_POOL_ID: 'p' },
+      {},
+      /schemaRegistryBearerAuthClientId.*since .*_POOL_ID is set/,
+    ],
+    'a pool that no header carries': [
+      { TOKEN: 'token', IDENTITY_POOL_ID: 'päöl' },
+      {},
+      /schemaRegistryBearerAuthIdentityPoolId .*"päöl", expected printable ASCII/,
+    ],
+    'two logins': [
+      { TOKEN: 'token' },
+      { SCHEMA_REGISTRY_USERNAME: 'me', SCHEMA_REGISTRY_PASSWORD: 'secret' },
+      /schemaRegistryBearerAuthToken .*and SCHEMA_REGISTRY_USERNAME are both set, expected one of them/,
+    ],
+    'a token with blanks': [{ TOKEN: 'two words' }, {}, /schemaRegistryBearerAuthToken .*printable ASCII/],
+    'an address with a query': [
+      { ISSUER_ENDPOINT_URL: 'https://login.example?a=b' },
+      {},
+      /schemaRegistryBearerAuthIssuerEndpointUrl .*without user, query or fragment/,
+    ],
+  }),
+)('%s is a mistake that names the setting', (_, bearer, others, mistake) => {
   expect(() => load(bearer, others)).toThrow(mistake);
   expect(() => load(bearer, others)).not.toThrow(/two words/);
 });
