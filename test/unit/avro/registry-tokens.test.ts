@@ -1,7 +1,5 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { confluentRegistry } from '../../../src/avro/registry/confluent-registry';
 import { loadConfig } from '../../../src/config/load-config';
@@ -159,16 +157,14 @@ it('a token server that does not answer is told from a registry that does not', 
 it('the authorities of the registry are trusted at its token server', async () => {
   const ours = await authority('ours');
   const admits = (request: IncomingMessage) => request.headers.authorization === 'Bearer issued-by-tls';
-  const strict = createServer(await ours.sign({ name: 'both' }), (request, response) => {
-    if (request.url === '/token') sendJson(response, { access_token: 'issued-by-tls' });
-    else sendJson(response, { schema: '"string"' }, admits(request) ? 200 : 401);
-  });
-  await new Promise<void>((resolve) => strict.listen(0, '127.0.0.1', resolve));
-  endsWithTest(() => {
-    strict.close();
-    strict.closeAllConnections();
-  });
-  const url = `https://127.0.0.1:${(strict.address() as AddressInfo).port}`;
+  const { url, stop } = await startHttpServer(
+    (request, response) => {
+      if (request.url === '/token') sendJson(response, { access_token: 'issued-by-tls' });
+      else sendJson(response, { schema: '"string"' }, admits(request) ? 200 : 401);
+    },
+    await ours.sign({ name: 'both' }),
+  );
+  endsWithTest(stop);
   const there = { ...client(), ISSUER_ENDPOINT_URL: `${url}/token` };
   await expect(registryOf(there).schemaById(1)).rejects.toMatchObject({
     code: 'REGISTRY_CERTIFICATE',

@@ -1,11 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { createApiClients } from '../../../src/runtime/api-clients';
 import { Rotation } from '../../../src/secrets/rotation';
 import type { Grant } from '../../../src/source/api-access';
 import { authority } from '../../support/certificates';
-import { type HttpServer, sendJson } from '../../support/http-server';
+import { endsWithTest } from '../../support/ends';
+import { type HttpServer, sendJson, startHttpServer } from '../../support/http-server';
 import { namedRows } from '../../support/named-rows';
 import { quietLogger } from '../../support/source';
 import { clientId, startTokenServer, type TokenServer } from '../../support/token-server';
@@ -208,20 +207,15 @@ it.each(passing)('a token server that %s is named, and asked again', async (_, a
 it("the API's authorities count for the token server, too", async () => {
   const ours = await authority('ours');
   const signed = await ours.sign({ name: 'token server' });
-  const secure = createServer(signed, (_, response) => {
+  const secure = await startHttpServer((_, response) => {
     tokens.valid.add('issued-over-tls');
     sendJson(response, { access_token: 'issued-over-tls' });
-  });
-  await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
-  const tokenUrl = `https://127.0.0.1:${(secure.address() as AddressInfo).port}/token`;
-  try {
-    const error = await failureOf(clients({ tokenUrl }).ask());
-    expect(error).toMatchObject({ code: 'SOURCE_CERTIFICATE', message: expect.stringContaining(tokenUrl) });
-    await clients({ tokenUrl }, limits, ours.cert).ask();
-  } finally {
-    secure.closeAllConnections();
-    await new Promise((resolve) => secure.close(resolve));
-  }
+  }, signed);
+  endsWithTest(secure.stop);
+  const tokenUrl = `${secure.url}/token`;
+  const error = await failureOf(clients({ tokenUrl }).ask());
+  expect(error).toMatchObject({ code: 'SOURCE_CERTIFICATE', message: expect.stringContaining(tokenUrl) });
+  await clients({ tokenUrl }, limits, ours.cert).ask();
 });
 
 it('a pause that the token server asks for counts for all feeds', async () => {
