@@ -1,6 +1,6 @@
 import { connect } from '../../src/consumer';
 import { type ChangeWriter, changeWriter } from '../support/change-writer';
-import { commandLineHere, outcome } from '../support/cli';
+import { commandLineHere, jsonLines, outcome } from '../support/cli';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 import type { ConsumedLog } from './consumer';
@@ -29,8 +29,7 @@ export function groupsCommandContract(
     async function rows(...args: string[]): Promise<Record<string, unknown>[]> {
       const { code, out, err } = await groups(...args, '--json');
       expect([code, err]).toEqual([0, expect.not.stringContaining('error')]);
-      const lines = out.split('\n').filter((line) => line !== '');
-      return lines.map((line) => JSON.parse(line));
+      return jsonLines(out);
     }
 
     /** Statuses that a program of the group reads, up to a number. @param meanwhile done while it runs */

@@ -1,7 +1,7 @@
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import fastify, { type FastifyInstance } from 'fastify';
-import { commandLine, outcome } from '../support/cli';
+import { commandLine, jsonLines, outcome } from '../support/cli';
 import { expectSample } from '../support/samples';
 import { tempFolder } from '../support/temp-folder';
 
@@ -71,9 +71,7 @@ async function highwater(...args: string[]): Promise<string> {
 }
 
 async function topic(name: string): Promise<Values[]> {
-  const printed = await highwater('tail', name, '--from-beginning', '--no-follow', '--json');
-  const lines = printed.split('\n').filter((line) => line !== '');
-  return lines.map((line) => JSON.parse(line) as Values);
+  return jsonLines<Values>(await highwater('tail', name, '--from-beginning', '--no-follow', '--json'));
 }
 /** Events after the first snapshot. */
 const changes = async () => {

@@ -142,10 +142,3 @@ export function cliPublisher(log: () => Env): CliPublisher {
   };
   return publisher;
 }
-
-export function jsonLines<Line>(out: string): Line[] {
-  return out
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Line);
-}

@@ -65,6 +65,14 @@ export async function outcome(run: CommandRun): Promise<Outcome> {
   return { code, out, err, said: out + err };
 }
 
+/** Values that a command printed as JSON, one a line. */
+export function jsonLines<Line>(out: string): Line[] {
+  return out
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line);
+}
+
 type StartProcess = (args: readonly string[], options?: CliOptions) => CliProcess;
 
 /** Starts command lines, as `processes` does. */

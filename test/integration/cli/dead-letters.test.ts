@@ -1,5 +1,5 @@
 import { retryDeadLetters } from '../../../src/pipeline/rounds/retry-dead-letters';
-import { commandLineHere, outcome } from '../../support/cli';
+import { commandLineHere, jsonLines, outcome } from '../../support/cli';
 import { leaveDeadLetters, sha256 } from '../../support/dead-letters';
 import { testFeed } from '../../support/feeds';
 import { ipo } from '../../support/records';
@@ -49,12 +49,9 @@ it('shows what is kept, the oldest first, and nothing that was retried', async (
     tooOld: 0,
     superseded: 0,
   });
-  const json = (await list('--json')).out
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line));
+  const json = jsonLines<{ raw: string; cut: boolean }>((await list('--json')).out);
   expect(json.map(({ raw }) => raw)).toEqual([cut, bad]);
-  expect(Object.keys(json[0])).toEqual(['feed', 'reason', 'sha256', 'bytes', 'cut', 'ts_ms', 'raw']);
+  expect(Object.keys(json[0]!)).toEqual(['feed', 'reason', 'sha256', 'bytes', 'cut', 'ts_ms', 'raw']);
   expect(json.map((letter) => letter.cut)).toEqual([true, false]);
 });
 

@@ -4,7 +4,7 @@ import { schemaFolder } from '../../../src/avro/schemas';
 import { openLocalLog } from '../../../src/log/local/local-log';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { type ChangeWriter, changeWriter } from '../../support/change-writer';
-import { commandLine, commandLineHere, outcome } from '../../support/cli';
+import { commandLine, commandLineHere, jsonLines, outcome } from '../../support/cli';
 import { endsWithTest } from '../../support/ends';
 import { parquetFile } from '../../support/parquet-file';
 import { hasSmallDisks, onSmallDisk } from '../../support/small-disk';
@@ -34,10 +34,7 @@ const run = (...args: string[]) => outcome(here(args, { cwd: folder() }));
 async function rows(...args: string[]): Promise<Record<string, unknown>[]> {
   const { code, out, err } = await run('export', ...args);
   expect([code, err]).toEqual([0, expect.stringMatching(/: [\d,]+ rows?/)]);
-  return out
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line));
+  return jsonLines(out);
 }
 
 describe('what a publisher wrote', () => {

@@ -2,7 +2,8 @@ import path from 'node:path';
 import { connect } from '../../../src/log/local/file/sqlite';
 import { openLocalLog } from '../../../src/log/local/local-log';
 import { operatorCommandContract } from '../../contract/operator-commands';
-import { cliPublisher, jsonLines } from '../../support/cli-publisher';
+import { jsonLines } from '../../support/cli';
+import { cliPublisher } from '../../support/cli-publisher';
 import { readAll } from '../../support/log-records';
 import { DEADLINE_MS } from '../../support/until';
 

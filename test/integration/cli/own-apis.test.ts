@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { stringify } from 'yaml';
 import { avroRecord } from '../../support/avro';
-import { commandLineHere, outcome } from '../../support/cli';
+import { commandLineHere, jsonLines, outcome } from '../../support/cli';
 import { type HttpServer, sendJson, startHttpServer } from '../../support/http-server';
 import { everySpelling, filesUnder, findSecrets, markedSecret } from '../../support/marked-secrets';
 import { tempFolder } from '../../support/temp-folder';
@@ -89,10 +89,7 @@ it('publishes feeds of two APIs, with no general address and no general token', 
 it('status names the API of each feed, without tokens', async () => {
   await highwater(['run', '--once']);
   const { out } = await highwater(['status', '--json']);
-  const apis = out
-    .trim()
-    .split('\n')
-    .map((line) => (JSON.parse(line) as { readonly api: string }).api);
+  const apis = jsonLines<{ readonly api: string }>(out).map(({ api }) => api);
   expect(apis).toEqual([shop.url, stock.url]);
   const table = await highwater(['status']);
   expect(table.out).toMatch(/^FEED .* API +OWNER$/m);
@@ -102,10 +99,7 @@ it('status names the API of each feed, without tokens', async () => {
 it('doctor examines each API once, and names the variable of a token that is not set', async () => {
   const checks = async (change = {}) => {
     const { out } = await highwater(['doctor', '--json'], change);
-    return out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Record<string, string>);
+    return jsonLines<Record<string, string>>(out);
   };
   const all = await checks();
   expect(all.filter(({ check }) => check === 'api').map(({ found }) => found)).toEqual([

@@ -11,7 +11,7 @@ import { openLocalLog } from '../../../src/log/local/local-log';
 import { exampleFile } from '../../../tools/generate/config-reference';
 import { build, root } from '../../support/build';
 import { changeWriter } from '../../support/change-writer';
-import { commandLineHere, outcome } from '../../support/cli';
+import { commandLineHere, jsonLines, outcome } from '../../support/cli';
 import { tempFolder } from '../../support/temp-folder';
 
 const here = commandLineHere();
@@ -38,10 +38,7 @@ describe('highwater config', () => {
     const { code, out } = await said(['config', 'show', '--json', '--app-id', 'desk'], env);
     expect(code).toBe(0);
     expect(out).not.toContain('S3CRET');
-    const all = out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const all = jsonLines<Record<string, unknown>>(out);
     expect(all.map(({ key }) => key)).toEqual(settingKeys);
     expect(all).toEqual(
       expect.arrayContaining([
