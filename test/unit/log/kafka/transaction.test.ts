@@ -116,18 +116,17 @@ it('notes the offset of the last record of each partition, that of its last send
 
 it('is aborted and not committed when it cannot begin, or a send fails, and throws what the producer threw', async () => {
   const failure = new Error('the broker is gone');
-  const fail = () => Promise.reject(failure);
-  for (const answers of [
-    { begin: fail },
-    {
-      send: () => {
-        throw failure;
-      },
+  const failsFrom = (first: number, count = 0) => ({
+    send(one: Parameters<typeof accept>[0]) {
+      if (++count >= first) throw failure;
+      return { ...one, baseOffset: BigInt(100 * count) };
     },
-  ]) {
+  });
+  // The first of all sends, and the last of several to one partition.
+  for (const answers of [{ begin: () => Promise.reject(failure) }, failsFrom(1), failsFrom(4)]) {
     const { port, calls } = producer(answers);
 
-    await expect(write(port, [sends('ipos.current', 0, 1), sends('ipos', 1, 1)])).rejects.toBe(failure);
+    await expect(write(port, [sends('ipos.current', 0, 1), sends('ipos', 1, 1, 1, 1)])).rejects.toBe(failure);
     await new Promise(setImmediate);
     expect(calls.slice(-2)).toEqual(['abort', 'disconnect']);
     expect(calls).not.toContain('commit');
