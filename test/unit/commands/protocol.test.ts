@@ -175,6 +175,12 @@ describe('an owner that reads', () => {
     expect(ownerStep(said('a', 'request'), ledger, view(0))).toBeNull();
   });
 
+  it('does not carry out what another owner accepted before', () => {
+    const ledger = createLedger();
+    ownerStep(said('a', 'request'), ledger, view(0));
+    expect(ownerStep(said('a', 'accepted', 'other'), ledger, view(0, true, true))).toBe('lost');
+  });
+
   it('does not carry out what it reads back after the time is over', () => {
     const ledger = createLedger();
     ownerStep(said('a', 'request'), ledger, view(0));

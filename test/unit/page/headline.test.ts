@@ -23,6 +23,12 @@ const problem = {
 const parked = aFeed('insights', { condition: 'parked', problem });
 const behind = aFeed('ipos', { condition: 'behind', lastCompleteScanMs: NOW - 250_000 });
 
+it('says that all is well', () => {
+  const all = told(aFeed('insights'), aFeed('analysts'), aFeed('ipos'));
+  expect(all).toMatchObject({ tone: 'good', text: 'All 3 feeds are up to date', also: '' });
+  expect(told(aFeed('ipos')).text).toBe('ipos is up to date');
+});
+
 it('is not green while a delivery waits for its receiver', () => {
   const delivery = (name: string, why: string | null) => ({
     delivery: name,
