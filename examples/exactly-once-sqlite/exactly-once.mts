@@ -16,28 +16,31 @@ export interface ExactlyOnce {
 export function exactlyOnce(db: Database): ExactlyOnce {
   db.exec(
     `CREATE TABLE IF NOT EXISTS positions (
-       topic TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL, PRIMARY KEY (topic, partition)
+       topic TEXT NOT NULL, partition INTEGER NOT NULL, topic_id TEXT, next INTEGER NOT NULL,
+       PRIMARY KEY (topic, partition)
      ) STRICT`,
   );
-  const select = db.prepare('SELECT next FROM positions WHERE topic = ? AND partition = ?');
+  // A topic that was deleted and created again has another id, and is read from its first event.
+  const select = db.prepare('SELECT next FROM positions WHERE topic = ? AND partition = ? AND topic_id IS ?');
   const upsert = db.prepare(
-    'INSERT INTO positions VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET next = excluded.next',
+    `INSERT INTO positions VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET topic_id = excluded.topic_id, next = excluded.next`,
   );
 
-  function positionOf(topic: string, partition: number): number | null {
-    const row = select.get(topic, partition) as { readonly next: number } | undefined;
+  function positionOf(topic: string, partition: number, topicId: string | null): number | null {
+    const row = select.get(topic, partition, topicId) as { readonly next: number } | undefined;
     return row?.next ?? null;
   }
 
   return {
     positions: { load: positionOf },
-    apply(events, { topic, partition, next }, write) {
+    apply(events, { topic, partition, topicId, next }, write) {
       const transaction = db.transaction(() => {
-        const done = positionOf(topic, partition) ?? 0;
+        const done = positionOf(topic, partition, topicId) ?? 0;
         // Another consumer was here: this one was taken for dead, and has woken up with its batch in hand.
         if (next <= done) return;
         for (const event of events) if (event.offset >= done) write(event);
-        upsert.run(topic, partition, next);
+        upsert.run(topic, partition, topicId, next);
       });
       // Immediate: locked before the place is read, so that nobody moves it in between.
       transaction.immediate();

@@ -99,7 +99,7 @@ const api = {
     what: 'The API allows no more requests for now. It answered 429, 403 with a rate limit that is used up, or with an error of GraphQL that says so; or it asked for a pause that is longer than a page may take.',
     now: 'All feeds of the token wait as long as the API asks, then go on.',
     remedy:
-      'Nothing, if it passes. Otherwise send fewer requests (HIGHWATER_REQUESTS_PER_SECOND, HIGHWATER_POLL_INTERVAL) or look for another user of the token.',
+      'Nothing, if it passes. Otherwise send fewer requests (HIGHWATER_REQUESTS_PER_SECOND, HIGHWATER_POLL_INTERVAL), wait longer (HIGHWATER_RETRY_TIME), or look for another user of the token.',
     see: 'runbook/api-429.md',
   },
   SOURCE_UNAUTHORIZED: {

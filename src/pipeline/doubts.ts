@@ -6,7 +6,7 @@ import type { FeedState, PendingState } from '../state/feed-state';
 import type { ScanPage, VendorRecord } from '../types';
 import type { EarlierContents } from './changes/earlier-contents';
 import type { Images } from './changes/images';
-import { type LookDeps, lookAt, type Sight } from './look';
+import { type LookDeps, type LookRange, lookAt, type Sight } from './look';
 import type { Decoder } from './records/decode';
 import { LONGEST_LAG } from './scan/seam';
 
@@ -36,8 +36,10 @@ export class Doubts {
   /** Pages of the round, and of its looks. A look may read about as many as the round. */
   private pages = 0;
   private looked = 0;
-  /** A look has found published contents beside those in doubt. */
+  /** A look has found other contents than those in doubt: a server lags, or two records have one id. */
   private hasFoundBoth = false;
+  /** Id → `updated` of the latest version that looks have found, if it is later than the one in doubt and not as published. */
+  private readonly latest = new Map<string, number>();
 
   constructor(
     private readonly deps: DoubtDeps,
@@ -45,8 +47,8 @@ export class Doubts {
   ) {}
 
   /**
-   * The page is read once more. Records on which both answers agree are published if the API no longer shows what was published, or a
-   * later version. The others are left to a later poll.
+   * The page is read once more. Records on which both answers agree are published if no answer shows what was published, or a later
+   * version, or lacks the record. The others are left to a later poll.
    * @param pending the state that the records were compared with
    */
   async confirmed(
@@ -56,17 +58,21 @@ export class Doubts {
   ): Promise<readonly VendorRecord[]> {
     const agreed = await this.agreed(doubtful, page);
     if (agreed.length === 0) return agreed;
-    if (this.looked > this.pages) return this.hasFoundBoth ? [] : agreed;
+    if (this.looked > this.pages) {
+      const isLatest = ({ id, updated }: VendorRecord) => updated >= (this.latest.get(id) ?? ALL);
+      return this.hasFoundBoth ? agreed.filter(isLatest) : agreed;
+    }
     const shown = await this.shownBeside(agreed, pending);
     if (shown === null) return [];
-    const { beside, later } = shown;
-    this.hasFoundBoth ||= beside.size > 0;
+    const { beside, passed } = shown;
+    this.hasFoundBoth ||= beside.size + passed.size > 0;
+    for (const [id, updated] of passed) if (!beside.has(id)) this.latest.set(id, updated);
     for (const id of beside) this.deps.earlier.keep(id, page.observedAtMs);
     this.warnOf(
       agreed.filter(({ id }) => beside.has(id)),
       'in turn',
     );
-    return agreed.filter(({ id }) => !beside.has(id) && !later.has(id));
+    return agreed.filter(({ id }) => !beside.has(id) && !passed.has(id));
   }
 
   /** @param outdated rows that stand beside newer rows of the same records */
@@ -92,49 +98,55 @@ export class Doubts {
     });
   }
 
-  /** Ids of records that the API also shows as they were published, or later than in doubt; null if a cache answered, or the signal came. */
+  /**
+   * Ids of records that the API also shows as they were published. And ids of records that it also shows later than in doubt, with the
+   * latest time, or does not show (Infinity). Null if a cache answered, or the signal came.
+   */
   private async shownBeside(
     records: readonly VendorRecord[],
     pending: Pick<PendingState, 'image' | 'seenAt'>,
-  ): Promise<{ readonly beside: ReadonlySet<string>; readonly later: ReadonlySet<string> } | null> {
+  ): Promise<{ readonly beside: ReadonlySet<string>; readonly passed: ReadonlyMap<string, number> } | null> {
     const { deps, signal } = this;
     const { feed, images, decode, witnesses } = deps;
     const wanted = new Map(records.map(({ id, updated }) => [id, { image: pending.image(id), updated }]));
-    const published = [...wanted].map(([id, { image, updated }]) => ({
-      id,
-      updated: image === undefined ? updated : images.decode(image).updated,
-    }));
+    const publishedAt = (id: string) => {
+      const { image, updated } = wanted.get(id)!;
+      return image === undefined ? updated : images.decode(image).updated;
+    };
     const keys = rowKeys(feed);
-    const [beside, later] = [new Set<string>(), new Set<string>()];
-    const areAllFound = () => [...wanted.keys()].every((id) => beside.has(id) || later.has(id));
+    const beside = new Set<string>();
+    const passed = new Map<string, number>();
+    const areAllFound = () => [...wanted.keys()].every((id) => beside.has(id) || passed.has(id));
     const witness = (rows: readonly unknown[]): void => {
       this.looked++;
       const found = rows.filter((row) => wanted.has(keys.id(row) ?? ''));
       for (const record of decode(found).records) {
         const { image, updated } = wanted.get(record.id)!;
         if (image !== undefined && images.isShownBy(image, record)) beside.add(record.id);
-        else if (record.updated > updated) later.add(record.id);
+        else if (record.updated > Math.max(updated, passed.get(record.id) ?? 0))
+          passed.set(record.id, record.updated);
       }
     };
-    /** A record that was deleted is shown as published by answers without it. */
-    const noteSight = ({ rows, through: shown }: Sight): boolean => {
+    /** Answers without a record show it as published if it was deleted, and as gone since if it was not. */
+    const noteSight = ({ rows, through: shown }: Sight, begin: number): boolean => {
       for (const [id, { image, updated }] of wanted)
-        if (image === undefined && shown >= updated && !rows.has(id)) beside.add(id);
+        if (!rows.has(id) && begin <= updated && shown >= publishedAt(id))
+          image === undefined ? beside.add(id) : passed.set(id, ALL);
       return areAllFound();
     };
     witnesses.add(witness);
     try {
-      const from = Math.min(...published.map(({ updated }) => updated));
+      const from = Math.min(...[...wanted.keys()].map(publishedAt));
       const through = Math.max(
-        ...published.map(({ id, updated }) => Math.max(updated, pending.seenAt(id) ?? 0)),
+        ...[...wanted.keys()].map((id) => Math.max(publishedAt(id), pending.seenAt(id) ?? 0)),
       );
       for (const [i, ms] of this.pauses().entries()) {
         if (ms > 0) await (deps.pause ?? pause)(ms, signal);
-        if (signal.aborted || !(await this.lookThrough(from, through, wanted, noteSight, i === 0)))
-          return null;
+        const range = { from, through, isEnough: () => beside.size === wanted.size };
+        if (signal.aborted || !(await this.lookThrough(range, wanted, noteSight, i === 0))) return null;
         if (areAllFound()) break;
       }
-      return { beside, later };
+      return { beside, passed };
     } finally {
       witnesses.delete(witness);
     }
@@ -151,12 +163,11 @@ export class Doubts {
     return state.recordCount <= most * feed.pageSize;
   }
 
-  /** @param noteSight called for each range; true: all are found @returns false if a cache answered */
+  /** @param noteSight called for each range and its first second; true: all are found @returns false if a cache answered */
   private async lookThrough(
-    from: number,
-    through: number,
+    asked: LookRange,
     wanted: ReadonlyMap<string, unknown>,
-    noteSight: (sight: Sight) => boolean,
+    noteSight: (sight: Sight, begin: number) => boolean,
     isFirst: boolean,
   ): Promise<boolean> {
     const { deps, signal } = this;
@@ -164,10 +175,10 @@ export class Doubts {
     const isWhole = isFirst && this.isOfPages(SMALL_PAGES);
     // Without a known record in front of them, the filter may leave out the seconds that it is asked for.
     for (const before of isWhole ? [ALL] : [feed.wideOverlapSeconds, LONGEST_LAG, ALL]) {
-      const range = { from: Math.max(0, from - before), through, withoutFilter: before === ALL };
+      const range = { ...asked, from: Math.max(0, asked.from - before), withoutFilter: before === ALL };
       const sight = await lookAt(deps, range, (id) => wanted.has(id), signal);
       if (!sight.isPresent) return false;
-      if (noteSight(sight) || range.from === 0 || sight.leastKnown <= from) break;
+      if (noteSight(sight, range.from) || range.from === 0 || sight.leastKnown <= asked.from) break;
     }
     return true;
   }

@@ -22,6 +22,8 @@ export interface LookRange {
   readonly through: number;
   /** All pages are read as well: the filter may go by another time than the feed says. */
   readonly withoutFilter?: boolean;
+  /** Asked after each page: nothing else is to be found. */
+  readonly isEnough?: () => boolean;
 }
 
 /** What the API shows from one second on, at this moment. */
@@ -48,7 +50,7 @@ export interface Sight {
  */
 export async function lookAt(
   { feed, source, state, logger, witnesses }: LookDeps,
-  { from, through, withoutFilter = false }: LookRange,
+  { from, through, withoutFilter = false, isEnough }: LookRange,
   isWanted: (id: string) => boolean,
   signal: AbortSignal,
 ): Promise<Sight> {
@@ -81,7 +83,7 @@ export async function lookAt(
     for (const witness of witnesses) witness(page.rows);
     isInOrder &&= learned.ordered;
     shownThrough = isPresent && settled && hasRows ? shownBelow - 1 : Number.NEGATIVE_INFINITY;
-    if (shownThrough >= Math.floor(through)) break;
+    if (shownThrough >= Math.floor(through) || isEnough?.()) break;
   }
   return { rows, leastKnown, hasRows, through: shownThrough, isInOrder, isPresent };
 }

@@ -148,7 +148,7 @@ class ReadableCheck {
     this.most = Math.max(this.most, rejected.length);
     this.first ??= rejected[0] ?? null;
     if (rejected.length > 0)
-      this.cap = records.reduce((last, { updated }) => Math.max(last, updated), high_water_mark);
+      this.cap = records.reduce((last, { updated }) => Math.max(last, Math.floor(updated)), high_water_mark);
     else if (records.length > 0) this.cap = Number.POSITIVE_INFINITY;
     this.showsRows ||= records.length + rejected.length > 0;
     this.known ??= shownRecords(before);

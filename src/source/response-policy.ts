@@ -138,8 +138,11 @@ function rowsOf(value: unknown, text: string, answer: Answer): Rows | SourceFail
     const rows = rowsUnderKey(found, message, answer) ?? reported();
     return Array.isArray(rows) && rows.length === 0 && reportsError(value, responseKey) ? reported() : rows;
   }
-  if (responseKey !== '' && Object.keys(value).length === 0) return noList;
-  return message === null ? wrongKey(value, answer) : reported();
+  if (message !== null) return reported();
+  // Some APIs leave a list without rows out.
+  if (responseKey !== '' && Object.keys(deepest(value, responseKey).members).length === 0)
+    return reportsError(value, responseKey) ? reported() : noList;
+  return wrongKey(value, answer);
 }
 
 /** Null if the value under the key is `null` and there is a message: that is an error, not an empty page. */

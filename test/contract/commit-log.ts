@@ -181,52 +181,12 @@ export function commitLogContract(
       expect(await readAll(log, ['never-heard-of'])).toStrictEqual([]);
     });
 
-    it('commits a source offset alone', async () => {
-      const session = await acquire();
-      await session.commit(batch(session, ipo(), []));
-      await session.commit(batch(session, ipo(), [], 2));
-
-      expect(await restored(session, ipo().sourceOffset.name)).toEqual({ ipos: 'commit 2' });
-    });
-
-    it('restores the latest record of each key, without tombstones', async () => {
-      const session = await acquire();
-      const { current } = ipo();
-      await session.commit(
-        batch(session, ipo(), [
-          record(current.name, 'a', '1'),
-          record(current.name, 'b', '1'),
-          record(current.name, 'c', '1'),
-        ]),
-      );
-      await session.commit(
-        batch(session, ipo(), [record(current.name, 'b', '2'), record(current.name, 'c', null)], 2),
-      );
-      await session.commit(
-        batch(session, ipo(), [record(current.name, 'a', null), record(current.name, 'a', '3')], 3),
-      );
-
-      expect(await restored(session, current.name)).toEqual({ a: '3', b: '2' });
-    });
-
     it('shows a tombstone to readers', async () => {
       const session = await acquire();
       await session.commit(batch(session, ipo(), [record(ipo().current.name, 'a', '1')]));
       await session.commit(batch(session, ipo(), [record(ipo().current.name, 'a', null)], 2));
 
       expect((await readAll(log, [ipo().current.name])).at(-1)).toMatchObject({ key: 'a', value: null });
-    });
-
-    it('restores after a restart what was committed before', async () => {
-      const first = await acquire();
-      await first.commit(batch(first, ipo(), [record(ipo().current.name, 'a', '1')]));
-      await first.release();
-      await log.close();
-
-      const second = await acquire(ipo(), await open());
-
-      expect(second.ownerEpoch).not.toBe(first.ownerEpoch);
-      expect(await restored(second, ipo().current.name)).toEqual({ a: '1' });
     });
 
     it('tells where a topic ends, and restores what came behind', async () => {

@@ -1,11 +1,5 @@
 import { ipos } from '../../src/feeds/ipos';
-import type {
-  CommitLog,
-  FeedSession,
-  FeedTopics,
-  ProducerRecord,
-  SharedTopicSpec,
-} from '../../src/log/commit-log';
+import type { CommitLog, FeedSession, FeedTopics, ProducerRecord } from '../../src/log/commit-log';
 import type { AssignedPartition, ConsumerLog, EndsAt, TopicEnds } from '../../src/log/consumer-log';
 import { feedTopics } from '../../src/log/topics';
 import { said, startMember, type TestMember, type TestMemberOptions } from '../support/group-members';
@@ -172,20 +166,6 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
 
       const joining = () => ({ groupId: group(), topics: [changes()], sessionTimeoutMs: 6_000 });
 
-      it('reads what was committed and what comes, in order per partition', async () => {
-        await publishAll('1');
-        const one = start();
-        await until(() => one.handled.length === keys.length);
-        await publishAll('2');
-        await publishAll('3');
-        await until(() => one.handled.length === 3 * keys.length);
-        expect(said(one)).toEqual(all('1', '2', '3'));
-        for (const key of keys) {
-          const own = one.handled.filter((each) => each.key === key).map(({ value }) => String(value));
-          expect(own).toEqual(['1', '2', '3']);
-        }
-      });
-
       it('is given no more than some hundred records at a time, of however many', async () => {
         const many = Array.from({ length: 1_500 }, (_, i) => record(changes(), 'a', String(i)));
         await publish(many);
@@ -272,13 +252,6 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
         await until(() => one.handled.length + two.handled.length === 5 * keys.length);
         expect(said(one, two)).toEqual(all('1', '2', '3', '4', '5'));
         expect(two.has()).toEqual([0, 1, 2].map((partition) => `${changes()} ${partition}`));
-      });
-
-      it('of another group gets all records too', async () => {
-        await publishAll('1');
-        const one = start();
-        const other = start(log, { groupId: `${harness.prefix}other` });
-        await until(() => one.handled.length === keys.length && other.handled.length === keys.length);
       });
 
       it('takes up a topic that appears later', async () => {
@@ -368,23 +341,6 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
         expect([0, null]).toContain((await report())!.members);
       });
 
-      it('is moved to the beginning, and reads all that is kept again', async () => {
-        await publishAll('1');
-        await readTo(keys.length);
-        await move('beginning');
-        expect((await report())!.places.map(({ next }) => next)).toEqual([0, 0, 0]);
-        expect(await shown(keys.length)).toEqual(all('1'));
-      });
-
-      it('is moved to the end, and reads only what comes', async () => {
-        await publishAll('1');
-        await readTo(keys.length);
-        await publishAll('2');
-        await collect(log.load(changes(), deadline()));
-        await move('committed');
-        expect(await shown(0)).toEqual([]);
-      });
-
       it('is moved to the first record of each partition with a time or a later one, else to the end', async () => {
         await at(1_760_000_001_000, '1');
         await at(1_760_000_003_000, '2');
@@ -396,47 +352,6 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
         await move({ sinceMs: 4_000_000_000_000 });
         expect(await shown(0)).toEqual([]);
       });
-
-      it('is not moved while it has a live member, which goes on', async () => {
-        await publishAll('1');
-        const one = start();
-        await until(() => one.handled.length === keys.length);
-        await expect(move('beginning')).rejects.toMatchObject({
-          code: 'GROUP_IN_USE',
-          message: expect.stringContaining(group()),
-        });
-        await publishAll('2');
-        await until(() => one.handled.length === 2 * keys.length);
-        await one.member.leave();
-        expect([one.failures, said(one)]).toEqual([[], all('1', '2')]);
-        await one.member.over;
-        await move('beginning');
-      });
-
-      it('that is new can be given positions', async () => {
-        await publishAll('1');
-        await move('beginning', `${harness.prefix}fresh`);
-        expect((await report(`${harness.prefix}fresh`))!.places).toHaveLength(3);
-      });
-    });
-
-    it('a reader that follows reads appended records', async () => {
-      const spec: SharedTopicSpec = {
-        name: `${harness.prefix}desk.dead-letters`,
-        partitions: 1,
-        cleanup: 'delete',
-        retentionMs: 86_400_000,
-      };
-      const one = start(log, { topics: [spec.name] });
-      // With the present time, because records older than the topic's retention may be gone before they are read.
-      const now = { timestamp: Date.now() };
-      await log.append(
-        spec,
-        [record(spec.name, 'a', '1', now), record(spec.name, 'a', '2', now)],
-        deadline(),
-      );
-      await until(() => one.handled.length === 2);
-      expect(said(one)).toEqual(['a 1', 'a 2']);
     });
 
     it('a closed log has left its groups and refuses every call', async () => {

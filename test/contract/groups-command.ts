@@ -1,6 +1,6 @@
 import { connect } from '../../src/consumer';
 import { type ChangeWriter, changeWriter } from '../support/change-writer';
-import { commandLineHere } from '../support/cli';
+import { commandLineHere, jsonLines, outcome } from '../support/cli';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 import type { ConsumedLog } from './consumer';
@@ -24,17 +24,12 @@ export function groupsCommandContract(
       await world.close();
     });
 
-    async function groups(...args: string[]) {
-      const command = cli(['groups', ...args], { env: world.env });
-      const { code } = await command.ended();
-      return { code, out: command.stdout(), err: command.stderr() };
-    }
+    const groups = (...args: string[]) => outcome(cli(['groups', ...args], { env: world.env }));
 
     async function rows(...args: string[]): Promise<Record<string, unknown>[]> {
       const { code, out, err } = await groups(...args, '--json');
       expect([code, err]).toEqual([0, expect.not.stringContaining('error')]);
-      const lines = out.split('\n').filter((line) => line !== '');
-      return lines.map((line) => JSON.parse(line));
+      return jsonLines(out);
     }
 
     /** Statuses that a program of the group reads, up to a number. @param meanwhile done while it runs */
@@ -56,7 +51,7 @@ export function groupsCommandContract(
     const write = (status: string) => writer.write({ id: 'a', status });
 
     it('are shown with what each has not read yet, also as a table', async () => {
-      expect(await groups()).toEqual({
+      expect(await groups()).toMatchObject({
         code: 0,
         out: expect.not.stringContaining('desk'),
         err: 'highwater: no group has a position in the log.\n',

@@ -1,4 +1,5 @@
-import { type CliPublisher, jsonLines, type ReadRecord } from '../support/cli-publisher';
+import { jsonLines } from '../support/cli';
+import type { CliPublisher, ReadRecord } from '../support/cli-publisher';
 import { leaveDeadLetters } from '../support/dead-letters';
 import { until } from '../support/until';
 

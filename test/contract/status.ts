@@ -1,4 +1,5 @@
-import { cliPublisher, jsonLines } from '../support/cli-publisher';
+import { jsonLines } from '../support/cli';
+import { cliPublisher } from '../support/cli-publisher';
 import { leaveDeadLetters } from '../support/dead-letters';
 import { until } from '../support/until';
 

@@ -82,7 +82,7 @@ it('has every event once though two programs take themselves for the only one', 
   const db = new Database(path.join(folder(), 'events.db'));
   db.exec(readFileSync(path.join(root, 'examples', 'exactly-once-sqlite', 'schema.sql'), 'utf8'));
   db.exec(
-    'PRAGMA journal_mode = WAL; CREATE TABLE positions (topic TEXT, partition INTEGER, next INTEGER, PRIMARY KEY (topic, partition))',
+    'PRAGMA journal_mode = WAL; CREATE TABLE positions (topic TEXT, partition INTEGER, topic_id TEXT, next INTEGER, PRIMARY KEY (topic, partition))',
   );
   // Both have asked for their places, and have their first events in hand, before either can write.
   db.exec('BEGIN IMMEDIATE');

@@ -35,17 +35,6 @@ describe('ownership of a data folder', () => {
     expect(refused!.message).toMatch(/since \d{4}-\d\d-\d\dT.*Z \(ipos\)$/);
   });
 
-  it('lets the next process in at once when the first was killed', async () => {
-    const first = await start({ batches: 3 });
-    await first.committed(3);
-    await first.kill();
-
-    const second = await start({ batches: 1 });
-    await second.committed(1);
-
-    expect(second.refused).toBeNull();
-  });
-
   it('stays with a process that is merely stopped', async () => {
     const stopped = await start();
     stopped.signal('SIGSTOP');

@@ -1,6 +1,4 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import Database from 'libsql';
 import { Webhook } from 'standardwebhooks';
@@ -241,16 +239,15 @@ it('an answer without end, and one that breaks off, count by their status', asyn
 it('a receiver that is not there, gives no answer or has a foreign certificate is named once within 10 s', async () => {
   const { write } = await publisher();
   await write({ id: 'a', status: 'Rumored' });
-  const { key, cert } = await (await authority('nobody')).sign({ name: 'hook' });
-  const secure = createServer({ key, cert }, (_, response) => response.end());
-  await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
-  endsWithTest(() => new Promise((resolve) => secure.close(resolve)));
+  const signed = await (await authority('nobody')).sign({ name: 'hook' });
+  const secure = await startHttpServer((_, response) => response.end(), signed);
+  endsWithTest(secure.stop);
   const mute = await startHttpServer(() => undefined);
   endsWithTest(() => mute.stop());
   const gone = await startHttpServer(() => undefined);
   await gone.stop();
   const places = [
-    [`https://127.0.0.1:${(secure.address() as AddressInfo).port}`, 'a certificate that is not trusted'],
+    [secure.url, 'a certificate that is not trusted'],
     [mute.url, 'no answer has come yet'],
     [gone.url, 'ECONNREFUSED'],
   ] as const;

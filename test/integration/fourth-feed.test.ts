@@ -1,7 +1,7 @@
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import fastify, { type FastifyInstance } from 'fastify';
-import { commandLine } from '../support/cli';
+import { commandLine, jsonLines, outcome } from '../support/cli';
 import { expectSample } from '../support/samples';
 import { tempFolder } from '../support/temp-folder';
 
@@ -65,17 +65,13 @@ async function highwater(...args: string[]): Promise<string> {
     HIGHWATER_POLL_INTERVAL: '50ms',
     HIGHWATER_REQUESTS_PER_SECOND: '1000',
   };
-  const command = cli(args, { cwd: folder(), env });
-  const { code } = await command.ended();
-  if (code !== 0)
-    throw new Error(`${args.join(' ')} ended with ${code}\n${command.stdout()}${command.stderr()}`);
-  return command.stdout();
+  const { code, out, said } = await outcome(cli(args, { cwd: folder(), env }));
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}\n${said}`);
+  return out;
 }
 
 async function topic(name: string): Promise<Values[]> {
-  const printed = await highwater('tail', name, '--from-beginning', '--no-follow', '--json');
-  const lines = printed.split('\n').filter((line) => line !== '');
-  return lines.map((line) => JSON.parse(line) as Values);
+  return jsonLines<Values>(await highwater('tail', name, '--from-beginning', '--no-follow', '--json'));
 }
 /** Events after the first snapshot. */
 const changes = async () => {

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import Ajv2020 from 'ajv/dist/2020';
 import { parse } from 'yaml';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { type CommandRun, commandLineHere } from '../support/cli';
+import { apiEnv, simulatedApi } from '../support/simulated-api';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
@@ -12,22 +12,20 @@ import { until } from '../support/until';
 const here = commandLineHere();
 const folder = tempFolder();
 const RECORDS = 60;
-let api: Simulator;
+const api = simulatedApi({ ipos: RECORDS }, { compress: false });
 let publisher: CommandRun;
 let url: string;
 
 beforeEach(async () => {
-  api = await startSimulator({ records: { ipos: RECORDS }, compress: false });
   publisher = run();
   [, url] = (await publisher.sees(/Dashboard at (http:\S+)\//, 'stderr')) as unknown as [string, string];
   await publisher.sees(/snapshot complete/, 'stderr');
 });
-afterEach(() => api.stop());
 
 function run(env: Readonly<Record<string, string>> = {}): CommandRun {
   return here(['run', '--feeds', 'ipos', '--poll-interval', '100ms', '--http-port', '0'], {
     cwd: folder(),
-    env: { HIGHWATER_API_URL: api.url, HIGHWATER_API_TOKEN: api.token, ...env },
+    env: { ...apiEnv(api()), ...env },
   });
 }
 
@@ -94,11 +92,11 @@ async function open(asked: string, headers: Readonly<Record<string, string>> = {
 
 /** The vendor's store gives the change its own `updated`. */
 function changeStatus(id: string, deal_status: string): void {
-  const { updated: _, ...rest } = api.truth('ipos').get(id)!;
-  api.stores.ipos.upsert({ ...rest, id, deal_status } as never);
+  const { updated: _, ...rest } = api().truth('ipos').get(id)!;
+  api().stores.ipos.upsert({ ...rest, id, deal_status } as never);
 }
 
-const anId = () => [...api.truth('ipos').keys()][0]!;
+const anId = () => [...api().truth('ipos').keys()][0]!;
 
 it('the history is lines of JSON that end, and each is what the document says', async () => {
   const stream = await open('/topics/ipos/events?from=beginning&follow=no');
@@ -107,7 +105,9 @@ it('the history is lines of JSON that end, and each is what the document says', 
   const events = stream.lines();
   expect(events).toHaveLength(RECORDS);
   for (const event of events) assertDescribed('/topics/{topic}/events', 200, 'application/x-ndjson', event);
-  expect(new Set(events.map(({ partitionkey }) => partitionkey))).toEqual(new Set(api.truth('ipos').keys()));
+  expect(new Set(events.map(({ partitionkey }) => partitionkey))).toEqual(
+    new Set(api().truth('ipos').keys()),
+  );
   expect(events[0]).toMatchObject({ type: 'marketdata.ipos.read', data: { op: 'r', before: null } });
 });
 
@@ -194,7 +194,7 @@ it('the records of a feed come in pages, each record once', async () => {
     next = body.next;
   }
   expect(pages).toBe(3);
-  expect(ids.sort()).toEqual([...api.truth('ipos').keys()].sort());
+  expect(ids.sort()).toEqual([...api().truth('ipos').keys()].sort());
   const { body } = await get(`/feeds/ipos/records/${encodeURIComponent(anId())}`);
   expect(body).toMatchObject({ id: anId(), record: { id: anId() } });
 });

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { stringify } from 'yaml';
 import { avroRecord } from '../support/avro';
-import { commandLineHere } from '../support/cli';
+import { commandLineHere, outcome } from '../support/cli';
 import { askDoctor } from '../support/doctor';
 import { type HttpServer, startHttpServer } from '../support/http-server';
 import { filesUnder, findSecrets, markedSecret } from '../support/marked-secrets';
@@ -65,10 +65,9 @@ function declare(own: object = { omit }, readBy: 'bytes' | 'objects' = 'objects'
 const env = { HIGHWATER_REQUESTS_PER_SECOND: '1000' };
 let printed = '';
 async function highwater(...args: string[]) {
-  const command = cli(args, { cwd: folder(), env });
-  const { code } = await command.ended();
-  printed += `${command.stdout()}${command.stderr()}`;
-  return { code, stdout: command.stdout(), stderr: command.stderr() };
+  const ended = await outcome(cli(args, { cwd: folder(), env }));
+  printed += ended.said;
+  return ended;
 }
 const found = () =>
   findSecrets([personal], [{ name: 'what was printed', content: printed }, ...filesUnder(folder())]);
@@ -77,7 +76,7 @@ beforeEach(() => {
 });
 
 const records = async (topic: string) =>
-  (await highwater('tail', topic, '--from-beginning', '--no-follow', '--json')).stdout
+  (await highwater('tail', topic, '--from-beginning', '--no-follow', '--json')).out
     .split('\n')
     .filter((text) => text !== '')
     // biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
@@ -125,7 +124,7 @@ it.each(['bytes', 'objects'] as const)(
       phone: null,
       extra: { profile: '[{"age":7}]', ...(readBy === 'bytes' && { lines: '[{"qty":1}]' }) },
     });
-    const letters = (await highwater('dead-letters', 'list', 'orders', '--json')).stdout.trim().split('\n');
+    const letters = (await highwater('dead-letters', 'list', 'orders', '--json')).out.trim().split('\n');
     const shown = letters.map((text) => JSON.parse(text) as Record<string, unknown>);
     expect(shown.map(({ reason, raw }) => [reason, raw === '' ? '' : 'text'])).toEqual([
       [expect.stringMatching(/^the record has no usable updated/), 'text'],

@@ -2,6 +2,7 @@ import type { FeedName } from '../../src/simulator/endpoints';
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator';
 import type { Source } from '../../src/source/source';
 import { testFeed } from '../support/feeds';
+import { namedRows } from '../support/named-rows';
 import { reconciled } from '../support/operations';
 import { vendorSamples } from '../support/records';
 import { type TestPublisher, testPublisher } from '../support/test-publisher';
@@ -288,33 +289,30 @@ describe('the poll interval of the publisher', () => {
 });
 
 describe('a damaged log', () => {
-  it.each([
-    [
-      'an image is missing',
-      "DELETE FROM records WHERE rowid = (SELECT max(rowid) FROM records WHERE topic = 'ipos.current')",
-      'but the source offset of feed ipos counts 10',
-    ],
-    [
-      'the source offset is missing',
-      "DELETE FROM records WHERE topic = 'ipos.source-offset'",
-      'there is no source offset',
-    ],
-    [
-      'an image is of another life',
-      `UPDATE records SET headers = '{"incarnation":"other"}' WHERE topic = 'ipos.current' AND offset = 0`,
-      'incarnation other',
-    ],
-    [
-      'an image is not in the wire format',
-      "UPDATE records SET value = x'00' WHERE topic = 'ipos.current' AND offset = 0",
-      'that highwater did not write: it is not in the Confluent wire format: 1 bytes',
-    ],
-    [
-      'the source offset is not in the wire format',
-      "UPDATE records SET value = x'0102030405' WHERE topic = 'ipos.source-offset'",
-      'first byte 1',
-    ],
-  ])('is refused: %s', async (_name, sql, message) => {
+  it.each(
+    namedRows({
+      'an image is missing': [
+        "DELETE FROM records WHERE rowid = (SELECT max(rowid) FROM records WHERE topic = 'ipos.current')",
+        'but the source offset of feed ipos counts 10',
+      ],
+      'the source offset is missing': [
+        "DELETE FROM records WHERE topic = 'ipos.source-offset'",
+        'there is no source offset',
+      ],
+      'an image is of another life': [
+        `UPDATE records SET headers = '{"incarnation":"other"}' WHERE topic = 'ipos.current' AND offset = 0`,
+        'incarnation other',
+      ],
+      'an image is not in the wire format': [
+        "UPDATE records SET value = x'00' WHERE topic = 'ipos.current' AND offset = 0",
+        'that highwater did not write: it is not in the Confluent wire format: 1 bytes',
+      ],
+      'the source offset is not in the wire format': [
+        "UPDATE records SET value = x'0102030405' WHERE topic = 'ipos.source-offset'",
+        'first byte 1',
+      ],
+    }),
+  )('is refused: %s', async (_name, sql, message) => {
     await start('ipos', { records: { ipos: 10 } });
     await publisher.poll();
     publisher.damage(sql);

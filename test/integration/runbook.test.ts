@@ -9,8 +9,7 @@ import { feedTopics } from '../../src/log/topics';
 import type { FaultRule } from '../../src/simulator/http/faults';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { freePort } from '../../tools/servers/ports';
-import { type CommandRun, commandLine, commandLineHere } from '../support/cli';
-import { jsonLines } from '../support/cli-publisher';
+import { type CommandRun, commandLine, commandLineHere, jsonLines, outcome } from '../support/cli';
 import { deadline } from '../support/log-records';
 import { expectSample, expectSession, readable, type Session } from '../support/samples';
 import { hasSmallDisks, onSmallDisk } from '../support/small-disk';
@@ -61,9 +60,8 @@ async function publisher(): Promise<CommandRun> {
 }
 
 async function done(...args: string[]): Promise<void> {
-  const running = here(args, session());
-  const { code } = await running.ended();
-  if (code !== 0) throw new Error(running.stdout() + running.stderr());
+  const { code, said } = await outcome(here(args, session()));
+  if (code !== 0) throw new Error(said);
 }
 
 /** Waits until `status` says of ipos that something holds. */

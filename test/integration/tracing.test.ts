@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { type CliProcess, commandLine, nodePrograms } from '../support/cli';
 import { startReceiver } from '../support/receiver';
+import { apiEnv, simulatedApi } from '../support/simulated-api';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
@@ -11,12 +11,7 @@ import { until } from '../support/until';
 const start = commandLine();
 const program = nodePrograms();
 const folder = tempFolder();
-let api: Simulator;
-
-beforeEach(async () => {
-  api = await startSimulator({ records: { ipos: 20, analysts: 20 } });
-});
-afterEach(() => api.stop());
+const api = simulatedApi({ ipos: 20, analysts: 20 });
 
 interface Span {
   readonly name: string;
@@ -36,7 +31,7 @@ const tracing = () => ({
 
 function highwater(args: readonly string[], env: Readonly<Record<string, string>>): CliProcess {
   const cwd = folder();
-  return start(args, { cwd, env: { HIGHWATER_API_URL: api.url, HIGHWATER_API_TOKEN: api.token, ...env } });
+  return start(args, { cwd, env: { ...apiEnv(api()), ...env } });
 }
 
 function spans(): readonly Span[] {
@@ -78,9 +73,9 @@ it('a trace leads from the poll over its requests and its event to the handler a
   const args = ['run', '--deliver', '--feeds', 'ipos', '--poll-interval', '100ms'];
   const run = highwater(args, { ...tracing(), HOOK: `${receiver.url}/a-secret-path` });
   await run.sees(/snapshot complete/, 'stderr');
-  const [id, record] = [...api.truth('ipos')][0]!;
+  const [id, record] = [...api().truth('ipos')][0]!;
   const { updated: _, ...rest } = record;
-  api.stores.ipos.upsert({ ...rest, id, deal_status: 'Withdrawn' } as never);
+  api().stores.ipos.upsert({ ...rest, id, deal_status: 'Withdrawn' } as never);
   await until(() => receiver.received.length === 1);
   await ended(run);
 

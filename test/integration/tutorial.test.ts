@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { scenarios } from '../../src/simulator/scenarios';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { freePort } from '../../tools/servers/ports';
 import { codeBlocks } from '../outside/guide';
 import { root } from '../support/build';
 import { type CommandRun, commandLineHere, nodePrograms } from '../support/cli';
 import { expectSample, readable } from '../support/samples';
+import { apiEnv, simulatedApi } from '../support/simulated-api';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
@@ -17,14 +17,10 @@ const here = commandLineHere();
 const program = nodePrograms();
 const folder = tempFolder();
 const page = readFileSync(path.join(root, 'docs', 'tutorial.md'), 'utf8');
-let api: Simulator;
-beforeEach(async () => {
-  api = await startSimulator({ records: scenarios.calm.options.records });
-});
-afterEach(() => api.stop());
+const api = simulatedApi(scenarios.calm.options.records);
 
 it('the tutorial shows what its steps print', async () => {
-  const env = { HIGHWATER_API_URL: api.url, HIGHWATER_API_TOKEN: api.token };
+  const env = apiEnv(api());
   const surroundings = { cwd: folder(), env };
   const kept = (name: string, printed: string) =>
     expectSample(name, readable(printed, { ...surroundings, instead: { [folder()]: '/home/me/highwater' } }));
@@ -64,7 +60,7 @@ it('the tutorial shows what its steps print', async () => {
 
   const tail = npx('tail ipos.deal-status');
   // In one go: a poll sees all of these events or none.
-  for (let event = 0; event < 60; event++) api.marketDay.step();
+  for (let event = 0; event < 60; event++) api().marketDay.step();
   await tail.sees(/\n/);
   const all = here(['tail', 'ipos.deal-status', '--from-beginning', '--no-follow'], surroundings);
   await all.ended();
@@ -85,7 +81,7 @@ it('the tutorial shows what its steps print', async () => {
   };
   const before = await changes();
   const again = npx('run --poll-interval 2s');
-  api.marketDay.step();
+  api().marketDay.step();
   await until(async () => (await status()).includes('All 3 feeds are up to date.'));
   const ids = (await changes()).map((line) => JSON.parse(line).headers.ce_id);
   expect(ids.length).toBeGreaterThanOrEqual(before.length);

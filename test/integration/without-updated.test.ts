@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { stringify } from 'yaml';
-import { commandLineHere } from '../support/cli';
+import { commandLineHere, outcome } from '../support/cli';
 import { type HttpServer, sendJson, startHttpServer } from '../support/http-server';
 import { tempFolder } from '../support/temp-folder';
 
@@ -56,17 +56,11 @@ beforeEach(async () => {
 });
 afterEach(() => server.stop());
 
-async function highwater(...args: string[]) {
-  const command = cli(args, {
-    cwd: folder(),
-    env: { HIGHWATER_REQUESTS_PER_SECOND: '1000', HIGHWATER_POLL_INTERVAL: '100ms' },
-  });
-  const { code } = await command.ended();
-  return { code, stdout: command.stdout(), stderr: command.stderr() };
-}
+const env = { HIGHWATER_REQUESTS_PER_SECOND: '1000', HIGHWATER_POLL_INTERVAL: '100ms' };
+const highwater = (...args: string[]) => outcome(cli(args, { cwd: folder(), env }));
 
 const events = async () =>
-  (await highwater('tail', 'prices', '--from-beginning', '--no-follow', '--json')).stdout
+  (await highwater('tail', 'prices', '--from-beginning', '--no-follow', '--json')).out
     .split('\n')
     .filter((text) => text !== '')
     // biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
@@ -92,9 +86,9 @@ it('each poll publishes what has changed, with the time of observation, and a re
   rows = rows.map((row) => (row.symbol === 'S5' ? { ...row, close: 5.5 } : row));
   // A poll would have found it, so it is not silent.
   const early = await highwater('reconcile', 'prices');
-  expect(early.stdout).toContain(' 0 silent changes updated,');
+  expect(early.out).toContain(' 0 silent changes updated,');
   // A server that lags does not show a record either that is new.
-  expect(early.stdout + early.stderr).toContain('S7|2026-01-31');
+  expect(early.out + early.err).toContain('S7|2026-01-31');
   const { now } = Date;
   jest.spyOn(Date, 'now').mockImplementation(() => now() + 1_000_000);
   expect((await highwater('reconcile', 'prices')).code).toBe(0);
@@ -115,11 +109,11 @@ it('each poll publishes what has changed, with the time of observation, and a re
     ['S7|2026-01-31', 'd', 7, null],
   ]);
 
-  const { stdout } = await highwater('status');
-  expect(stdout).toContain(
+  const { out } = await highwater('status');
+  expect(out).toContain(
     'prices has no filter by time: each poll reads all 35 records, in at least 8 requests.',
   );
-  const [status] = (await highwater('status', '--json')).stdout.trim().split('\n');
+  const [status] = (await highwater('status', '--json')).out.trim().split('\n');
   expect(JSON.parse(status!)).toMatchObject({ high_water_mark: 0, requests_per_poll: 8, records: 35 });
 });
 
@@ -128,23 +122,16 @@ it('a row that cannot be read becomes a dead letter, and the others are publishe
   expect((await highwater('run', '--once')).code).toBe(0);
   expect(await events()).toHaveLength(2);
   const letters = await highwater('dead-letters', 'list', 'prices', '--json');
-  expect(JSON.parse(letters.stdout).reason).toBe('the record has no usable date (missing)');
+  expect(JSON.parse(letters.out).reason).toBe('the record has no usable date (missing)');
 });
 
 it('doctor names the cost, and a backfill is refused', async () => {
   rows = many(5);
   await highwater('run', '--once');
-  expect((await highwater('doctor')).stdout).toContain('every poll reads the whole feed');
+  expect((await highwater('doctor')).out).toContain('every poll reads the whole feed');
   const asked = requests;
-  const { code, stderr } = await highwater(
-    'backfill',
-    'prices',
-    '--from',
-    '2026-01-01',
-    '--to',
-    '2026-02-01',
-  );
-  expect([code, stderr]).toEqual([
+  const { code, err } = await highwater('backfill', 'prices', '--from', '2026-01-01', '--to', '2026-02-01');
+  expect([code, err]).toEqual([
     1,
     expect.stringContaining('has no updatedField: each poll reads everything'),
   ]);

@@ -6,11 +6,12 @@ import type { CommitLog, LogRecord } from '../../src/log/commit-log';
 import { settingsOf } from '../../src/log/kafka/admin/topic-rules';
 import { feedTopics } from '../../src/log/topics';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
-import { commandLine } from '../support/cli';
+import { commandLine, outcome } from '../support/cli';
 import { createTopics } from '../support/create-topics';
 import { kafkaTools } from '../support/kafka-tools';
 import { kafkaWorld } from '../support/kafka-world';
 import { readAll } from '../support/log-records';
+import { namedRows } from '../support/named-rows';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
@@ -46,11 +47,7 @@ function run(...args: string[]) {
   return cli(['run', ...args], { cwd: folder(), env });
 }
 
-async function runOnce(feeds = 'ipos') {
-  const once = run('--once', '--feeds', feeds);
-  const { code } = await once.ended();
-  return { code, said: once.stderr() };
-}
+const runOnce = (feeds = 'ipos') => outcome(run('--once', '--feeds', feeds));
 
 /** Events that consumers have seen, and the publisher's position. */
 async function published() {
@@ -77,39 +74,36 @@ function happen(steps: number): void {
 }
 
 describe('a publisher that starts', () => {
-  it.each<[string, () => Promise<unknown>, RegExp]>([
-    [
-      'whose current topic was deleted',
-      () => drop(current()),
-      /ipos\.current holds 0 images .*feed ipos counts 50 \(\d+ \+ \d+ \+ \d+\): it was deleted, or created again\./,
-    ],
-    [
-      'whose current topic was deleted, and made anew by somebody',
-      async () => {
-        await drop(current());
-        await make(current(), 3);
-      },
-      /ipos\.current holds 0 images .*feed ipos counts 50 .*: it was deleted, or created again\./,
-    ],
-    [
-      'whose current topic was made anew with other partitions',
-      async () => {
-        await drop(current());
-        await make(current(), 2);
-      },
-      /ipos\.current holds 0 images \(0 \+ 0 in .*feed ipos counts 50 .*: it had 3 partitions and has 2/,
-    ],
-    [
-      'whose current topic was given more partitions',
-      () => admin.createPartitions({ topicPartitions: [{ topic: current(), count: 5 }] }),
-      /ipos\.current holds 50 images .*feed ipos counts 50 .*: it had 3 partitions and has 5/,
-    ],
-    [
-      'whose source offset topic was deleted',
-      () => drop(topics().sourceOffset.name),
-      /ipos\.current holds an image of incarnation \w+ .*there is no source offset for feed ipos/,
-    ],
-  ])(
+  it.each(
+    namedRows<[() => Promise<unknown>, RegExp]>({
+      'whose current topic was deleted': [
+        () => drop(current()),
+        /ipos\.current holds 0 images .*feed ipos counts 50 \(\d+ \+ \d+ \+ \d+\): it was deleted, or created again\./,
+      ],
+      'whose current topic was deleted, and made anew by somebody': [
+        async () => {
+          await drop(current());
+          await make(current(), 3);
+        },
+        /ipos\.current holds 0 images .*feed ipos counts 50 .*: it was deleted, or created again\./,
+      ],
+      'whose current topic was made anew with other partitions': [
+        async () => {
+          await drop(current());
+          await make(current(), 2);
+        },
+        /ipos\.current holds 0 images \(0 \+ 0 in .*feed ipos counts 50 .*: it had 3 partitions and has 2/,
+      ],
+      'whose current topic was given more partitions': [
+        () => admin.createPartitions({ topicPartitions: [{ topic: current(), count: 5 }] }),
+        /ipos\.current holds 50 images .*feed ipos counts 50 .*: it had 3 partitions and has 5/,
+      ],
+      'whose source offset topic was deleted': [
+        () => drop(topics().sourceOffset.name),
+        /ipos\.current holds an image of incarnation \w+ .*there is no source offset for feed ipos/,
+      ],
+    }),
+  )(
     '%s says so and publishes nothing, however often it is started; other feeds go on',
     async (_name, damage, text) => {
       expect((await runOnce()).code).toBe(0);
@@ -174,30 +168,29 @@ describe('a publisher that starts', () => {
 });
 
 describe('a publisher that runs', () => {
-  it.each<[string, string, () => Promise<void>, RegExp, RegExp]>([
-    [
-      'its current topic is deleted',
-      'current',
-      async () => undefined,
-      // Brokers do not say which partition of a running transaction is gone, and may not answer its commit at all.
-      /(Partition \d of topic \S+ipos\.current is|One of these partitions is) not there any more|outcome of commit \d+ of feed ipos/,
-      /ipos\.current holds 0 images .*it was deleted/,
-    ],
-    [
-      'its current topic is deleted and made anew',
-      'current',
-      () => make(current(), 3),
-      /Partition \d of topic \S+ipos\.current stands at offset \d, although this publisher wrote there up to offset \d+/,
-      /ipos\.current holds 0 images .*it was deleted/,
-    ],
-    [
-      'its source offset topic is deleted and made anew',
-      'sourceOffset',
-      () => make(topics().sourceOffset.name, 1),
-      /Partition 0 of topic \S+ipos\.source-offset stands at offset \d, although this publisher wrote there up to offset \d+/,
-      /ipos\.current holds an image of incarnation .*there is no source offset/,
-    ],
-  ])('lets go of the feed and says why when %s', async (_name, which, then, lost, damaged) => {
+  it.each(
+    namedRows<[string, () => Promise<void>, RegExp, RegExp]>({
+      'its current topic is deleted': [
+        'current',
+        async () => undefined,
+        // Brokers do not say which partition of a running transaction is gone, and may not answer its commit at all.
+        /(Partition \d of topic \S+ipos\.current is|One of these partitions is) not there any more|outcome of commit \d+ of feed ipos/,
+        /ipos\.current holds 0 images .*it was deleted/,
+      ],
+      'its current topic is deleted and made anew': [
+        'current',
+        () => make(current(), 3),
+        /Partition \d of topic \S+ipos\.current stands at offset \d, although this publisher wrote there up to offset \d+/,
+        /ipos\.current holds 0 images .*it was deleted/,
+      ],
+      'its source offset topic is deleted and made anew': [
+        'sourceOffset',
+        () => make(topics().sourceOffset.name, 1),
+        /Partition 0 of topic \S+ipos\.source-offset stands at offset \d, although this publisher wrote there up to offset \d+/,
+        /ipos\.current holds an image of incarnation .*there is no source offset/,
+      ],
+    }),
+  )('lets go of the feed and says why when %s', async (_name, which, then, lost, damaged) => {
     const running = run('--feeds', 'ipos', '--poll-interval', '100ms');
     await running.sees(/snapshot complete/, 'stderr');
     simulator.marketDay.start(20);

@@ -1,4 +1,3 @@
-import { createServer } from 'node:net';
 import type { Admin, Kafka } from 'kafkajs';
 import { ipos } from '../../src/feeds/ipos';
 import { kafkaClient } from '../../src/log/kafka/connection/client';
@@ -6,6 +5,7 @@ import { readingCluster } from '../../src/log/kafka/connection/cluster';
 import { fetchBatches } from '../../src/log/kafka/protocol/fetch';
 import { allTopics, feedTopics } from '../../src/log/topics';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
+import { freePort } from '../../tools/servers/ports';
 import { commandLine, commandLineHere, until } from '../support/cli';
 import { createTopics } from '../support/create-topics';
 import { askDoctor } from '../support/doctor';
@@ -208,7 +208,7 @@ describe('on Kafka', () => {
   });
 
   it('dead servers are named, each alone', async () => {
-    const closed = await closedPort();
+    const closed = await freePort();
     const noRegistry = await doctor({ ...environment(), SCHEMA_REGISTRY_URL: `http://127.0.0.1:${closed}` });
     expect(noRegistry.code).toBe(1);
     expect(noRegistry.of('registry')).toMatchObject({ state: 'failed', code: 'REGISTRY_UNREACHABLE' });
@@ -280,12 +280,3 @@ describe('on Kafka with permissions', () => {
     expect((await doctor(env)).of('transactions').state).toBe('ok');
   });
 });
-
-/** Nobody listens there. */
-async function closedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { startKafka } from '../../tools/servers/kafka';
-import { commandLine } from '../support/cli';
+import { commandLine, outcome } from '../support/cli';
 import { kafkaTools } from '../support/kafka-tools';
 import { kafkaWorld } from '../support/kafka-world';
 import { apiEnv, simulatedApi } from '../support/simulated-api';
@@ -26,9 +26,7 @@ async function runOnce() {
     KAFKA_SASL_PASSWORD: password,
     HIGHWATER_APP_ID: `${prefix()}app`,
   };
-  const running = cli(['run', '--once', '--feeds', 'ipos'], { cwd: folder(), env });
-  const { code } = await running.ended();
-  return { code, said: running.stderr() };
+  return outcome(cli(['run', '--once', '--feeds', 'ipos'], { cwd: folder(), env }));
 }
 
 it('the commands of docs/kafka-connection.md are all that a publisher needs', async () => {

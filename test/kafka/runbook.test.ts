@@ -1,8 +1,7 @@
 import { startKafka } from '../../tools/servers/kafka';
 import { freePort } from '../../tools/servers/ports';
 import { type Registry, startRegistry } from '../../tools/servers/registry';
-import { type CliProcess, commandLine, commandLineHere } from '../support/cli';
-import { jsonLines } from '../support/cli-publisher';
+import { type CliProcess, commandLine, commandLineHere, jsonLines } from '../support/cli';
 import { kafkaWorld } from '../support/kafka-world';
 import { expectSession } from '../support/samples';
 import { apiEnv, simulatedApi } from '../support/simulated-api';

@@ -4,7 +4,7 @@ import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
 import type { Certificate } from '../../tools/servers/listeners';
 import { type Authority, authority, encrypted } from '../support/certificates';
-import { commandLine, nodePrograms, until } from '../support/cli';
+import { commandLine, nodePrograms, outcome, until } from '../support/cli';
 import { askDoctor } from '../support/doctor';
 import { kafkaTools } from '../support/kafka-tools';
 import { sharedServers, uniquePrefix } from '../support/servers';
@@ -93,11 +93,7 @@ const as = (username: string, password: string, mechanism: string): Settings => 
   KAFKA_SASL_MECHANISM: mechanism,
 });
 
-async function runOnce(env: Settings) {
-  const running = cli(['run', '--once', '--feeds', 'ipos'], { cwd: folder(), env });
-  const { code } = await running.ended();
-  return { code, said: running.stderr() + running.stdout() };
-}
+const runOnce = (env: Settings) => outcome(cli(['run', '--once', '--feeds', 'ipos'], { cwd: folder(), env }));
 
 const ways: Readonly<Record<string, Readonly<Record<string, () => Settings>>>> = {
   TLS: {

@@ -1,5 +1,6 @@
 import type { CliProcess } from '../support/cli';
-import { type CliPublisher, cliPublisher, jsonLines } from '../support/cli-publisher';
+import { jsonLines } from '../support/cli';
+import { type CliPublisher, cliPublisher } from '../support/cli-publisher';
 import { kafkaWorld } from '../support/kafka-world';
 import { until } from '../support/until';
 

@@ -33,12 +33,13 @@ type Step =
         | 'lose next'
         | 'find next'
         | 'lower cap'
+        | 'raise cap'
         | 'show nothing'
         | 'show rows';
     }
   | {
-      /** `edit`: without a new time. `import`: a new row with a time of the past or ahead. */
-      readonly kind: 'create' | 'update' | 'remove' | 'revive' | 'edit' | 'import';
+      /** `edit`: without a new time. `import`: a new row with a time of the past or ahead. `restore`: an earlier version. */
+      readonly kind: 'create' | 'update' | 'remove' | 'revive' | 'edit' | 'import' | 'restore';
       readonly at: number;
       readonly count: number;
     };
@@ -82,11 +83,16 @@ const shapes: fc.Arbitrary<VendorShape> = fc
     overlaps: fc.constantFrom(false, false, true),
     since: fc.constantFrom('from', 'after', 'minute', 'hours', 'earlier', 'created', 'edited', 'in part'),
     range: fc.constantFrom(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 3_600),
-    says: fc.constantFrom('nothing', 'more', 'total', 'capped total'),
+    says: fc.constantFrom('nothing', 'more', 'total', 'capped total', 'total of all'),
+    keyset: fc.constantFrom('no', 'no', 'refused', 'not found', 'first page', 'empty'),
+    held: fc.boolean(),
+    skew: fc.constantFrom(0, 0, 0, -120, 120),
+    dateless: fc.constantFrom(false, false, true),
     hides: fc.boolean(),
     beside: fc.constantFrom('nothing', 'versions', 'namesakes'),
     depth: fc.constantFrom(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 20),
     rounds: fc.constantFrom(1, 1, 60, 86_400),
+    fractions: fc.constantFrom(false, false, true),
     late: fc.constantFrom(0, 0, 3, 20),
   })
   .map((shape) => {
@@ -108,6 +114,24 @@ const shapes: fc.Arbitrary<VendorShape> = fc
       ? shape
       : { ...shape, range: Number.POSITIVE_INFINITY },
   )
+  .map((shape) => {
+    // A record's id is a place only if no two rows have it, and says nothing of numbers.
+    const isKeyset = shape.style === 'cursor' && shape.beside === 'nothing' && shape.ties === 'stable';
+    if (!isKeyset || shape.keyset === 'no') return { ...shape, keyset: 'no' as const };
+    return {
+      ...shape,
+      ...{
+        blanks: 0,
+        beginsBlank: false,
+        endsOnItself: false,
+        endless: false,
+        linksNumbers: false,
+        held: false,
+      },
+    };
+  })
+  // A clock that is behind, unsaid, refuses the present for as long as that.
+  .map((shape) => ({ ...shape, dateless: shape.dateless && !(shape.refusesAhead && shape.skew < 0) }))
   // The feed of a range begins later than this day.
   .map((shape) => (Number.isFinite(shape.range) ? { ...shape, rounds: Math.min(shape.rounds, 60) } : shape));
 
@@ -136,6 +160,7 @@ const world: fc.Arbitrary<World> = fc.record({
         { kind: 'lose next' },
         { kind: 'find next' },
         { kind: 'lower cap' },
+        { kind: 'raise cap' },
         { kind: 'show nothing' },
         { kind: 'show rows' },
       ),
@@ -150,6 +175,7 @@ const world: fc.Arbitrary<World> = fc.record({
           'revive',
           'edit',
           'import',
+          'restore',
         ),
         at: fc.nat(1000),
         count: fc.integer({ min: 1, max: 5 }),
@@ -190,8 +216,12 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
   const shape = { ...first };
   const clock = { ms: NOW_MS };
   const vendor = styledVendor(shape, () => clock.ms);
-  const second = () => Math.floor(clock.ms / 1000);
-  const { write } = vendor;
+  const second = () => Math.floor(clock.ms / 1000) + shape.skew;
+  const versions = new Map<string, VendorRow[]>();
+  const write = (id: string, at: number): void => {
+    vendor.write(id, at);
+    versions.set(id, [...(versions.get(id) ?? []), vendor.rows.get(id)!]);
+  };
   for (let i = 0; i < rows; i++)
     write(`r${String(i).padStart(3, '0')}`, second() - 9_000 + Math.floor(i / perSecond) * 20);
   for (const [i, { id, updated }] of [...vendor.rows.values()].entries())
@@ -202,6 +232,7 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
   let requests = 0;
   const isDue = (each: number): boolean => isRestless && each > 0 && requests % each === 0;
   const replica = styledVendor(shape, () => clock.ms);
+  replica.held = vendor.held;
   const blank = styledVendor(shape, () => clock.ms);
   let isBlank = false;
   /** Ids that the latest answer with that row lacked. */
@@ -297,6 +328,9 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
         // Nor is a shorter page like the one before, if its size cannot be asked for.
         if (hasSizes(shape) || !shape.isNextLost) shape.cap = Math.min(shape.cap, 7);
         return;
+      case 'raise cap':
+        shape.cap = 1000;
+        return;
       case 'show nothing':
       case 'show rows':
         isBlank = now.kind === 'show nothing';
@@ -316,7 +350,10 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
             if (gone !== undefined && !vendor.rows.has(gone) && shape.late === 0) write(gone, second());
           } else if (id !== undefined && now.kind === 'edit' && shape.beside === 'nothing')
             vendor.rows.set(id, { ...vendor.rows.get(id)!, notes: `edit ${requests}` });
-          else if (id !== undefined && now.kind === 'update') write(id, second());
+          else if (id !== undefined && now.kind === 'restore' && shape.beside === 'nothing') {
+            const [version] = versions.get(id) ?? [];
+            if (version !== undefined) vendor.rows.set(id, version);
+          } else if (id !== undefined && now.kind === 'update') write(id, second());
           else if (id !== undefined && now.kind === 'remove' && i === 0) remove(id);
         }
     }

@@ -283,7 +283,10 @@ describe('secrets stay out of all that is printed, written and served (I10)', ()
     // The publisher also knows the last answer.
     await publisher.sees(/SOURCE_UNAUTHORIZED/, 'stderr');
     const pages = await Promise.all(
-      ['/metrics', '/livez', '/readyz', '/', '/page.js', '/page.css', '/events'].flatMap((page) => [
+      [
+        ...['/metrics', '/livez', '/readyz', '/', '/page.js', '/page.css', '/events', '/nothing'],
+        `/${encodeURIComponent(httpToken.value)}`,
+      ].flatMap((page) => [
         shown(`http://127.0.0.1:${port}${page}`, httpToken.value),
         shown(`http://127.0.0.1:${port}${page}?token=${encodeURIComponent(token.value)}`, token.value),
       ]),

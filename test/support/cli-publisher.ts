@@ -6,7 +6,7 @@ import { scopeFingerprint } from '../../src/feeds/scope';
 import { feedTopics } from '../../src/log/topics';
 import { acquireFeed, type OwnedFeed } from '../../src/runtime/owned-feed';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
-import { type CliProcess, commandLine, commandLineHere } from './cli';
+import { type CliProcess, commandLine, commandLineHere, type Outcome, outcome } from './cli';
 import { deadline, readAll } from './log-records';
 import { scriptedVendor } from './scripted-vendor';
 import { quietLogger } from './source';
@@ -17,13 +17,6 @@ type Env = Readonly<Record<string, string>>;
 type FeedName = 'ipos' | 'analysts';
 // biome-ignore lint/suspicious/noExplicitAny: records of any topic, as loose as a consumer's JSON
 type Values = Record<string, any>;
-
-/** A command line that has ended. */
-export interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
 
 export interface ReadRecord {
   readonly key: string;
@@ -40,7 +33,7 @@ export interface CliPublisher {
   /** @param env besides where the log is; that of a publisher unless given */
   start(args: readonly string[], env?: Env, under?: readonly string[]): CliProcess;
   /** Runs in this process. @param under a command line that becomes a process of its own */
-  done(args: readonly string[], env?: Env, under?: readonly string[]): Promise<Ended>;
+  done(args: readonly string[], env?: Env, under?: readonly string[]): Promise<Outcome>;
   /** A publisher at work, whose first snapshot is complete. @param args besides `run` */
   running(...args: string[]): Promise<CliProcess>;
   /** Until a feed has been polled some times more. */
@@ -97,14 +90,12 @@ export function cliPublisher(log: () => Env): CliPublisher {
       started.push(run);
       return run;
     },
-    async done(args, env = publishing(), under) {
-      const run =
+    done: (args, env = publishing(), under) =>
+      outcome(
         under === undefined
           ? here(args, { cwd: folder(), env: { ...log(), ...env } })
-          : publisher.start(args, env, under);
-      const { code } = await run.ended();
-      return { code, out: run.stdout(), err: run.stderr() };
-    },
+          : publisher.start(args, env, under),
+      ),
     async running(...args) {
       const running = publisher.start(['run', ...args]);
       await running.sees(/ipos: (first )?snapshot complete/, 'stderr');
@@ -150,11 +141,4 @@ export function cliPublisher(log: () => Env): CliPublisher {
       }),
   };
   return publisher;
-}
-
-export function jsonLines<Line>(out: string): Line[] {
-  return out
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Line);
 }

@@ -50,6 +50,29 @@ export async function until(holds: () => boolean, withinMs = DEADLINE_MS): Promi
   }
 }
 
+/** What is left of a command that has ended. */
+export interface Outcome {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+  /** All that it printed. */
+  readonly said: string;
+}
+
+export async function outcome(run: CommandRun): Promise<Outcome> {
+  const { code } = await run.ended();
+  const [out, err] = [run.stdout(), run.stderr()];
+  return { code, out, err, said: out + err };
+}
+
+/** Values that a command printed as JSON, one a line. */
+export function jsonLines<Line>(out: string): Line[] {
+  return out
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line);
+}
+
 type StartProcess = (args: readonly string[], options?: CliOptions) => CliProcess;
 
 /** Starts command lines, as `processes` does. */

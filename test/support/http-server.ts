@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 export interface HttpServer {
@@ -10,22 +11,27 @@ export interface HttpServer {
   stop(): Promise<void>;
 }
 
-/** A raw server for answers that no well-meant API gives: resets, slow bodies, cut bodies. */
+/**
+ * A raw server for answers that no well-meant API gives: resets, slow bodies, cut bodies.
+ * @param tls its certificate and key; left out: without TLS
+ */
 export async function startHttpServer(
   answer: (request: IncomingMessage, response: ServerResponse, index: number) => void,
+  tls?: ServerOptions,
 ): Promise<HttpServer> {
   const requests: { url: string; headers: IncomingMessage['headers'] }[] = [];
   let connections = 0;
-  const server = createServer((request, response) => {
+  const take: RequestListener = (request, response) => {
     requests.push({ url: request.url ?? '', headers: request.headers });
     answer(request, response, requests.length - 1);
-  });
+  };
+  const server = tls === undefined ? createServer(take) : createTlsServer(tls, take);
   server.on('connection', () => {
     connections += 1;
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     connections: () => connections,
     async stop() {

@@ -52,7 +52,7 @@ export interface VendorShape {
   /** What the filter shows: see `filters`. */
   readonly since: keyof typeof filters;
   /** What answers of numbered pages say of the pages behind them. A capped total counts to 20 at most. */
-  readonly says: 'nothing' | 'more' | 'total' | 'capped total';
+  readonly says: 'nothing' | 'more' | 'total' | 'capped total' | 'total of all';
   /** Rows with an id that begins with `hidden` are left out of each page, after it was cut. */
   readonly hides: boolean;
   /** Rows beside that of a record: its earlier versions, or a second record with the same id and the same time, for some ids. */
@@ -65,8 +65,18 @@ export interface VendorShape {
   readonly range: number;
   /** Times are rounded down to so many seconds, so that a row may change and keep its time. */
   readonly rounds: number;
+  /** Times have milliseconds. The filter and the order go by them. */
+  readonly fractions: boolean;
   /** A version of a row is shown so many seconds after its time; until then the one before it, if there is one. */
   readonly late: number;
+  /** A cursor is the id of the page's last row. What it shows once this record is gone, if it is one; a record that moved is found where it is. */
+  readonly keyset: 'no' | 'refused' | 'not found' | 'first page' | 'empty';
+  /** The pages that a cursor or a link leads to show the rows as they were at the first page. */
+  readonly held: boolean;
+  /** Seconds by which the vendor's clock is ahead of the program's; less than 0: behind it. */
+  readonly skew: number;
+  /** Answers have no header `Date`. */
+  readonly dateless: boolean;
 }
 
 /** Each maps the second that is asked for to the least second of the rows that the filter shows. */
@@ -112,7 +122,12 @@ export const plainShape: VendorShape = {
   refusesAhead: false,
   range: Number.POSITIVE_INFINITY,
   rounds: 1,
+  fractions: false,
   late: 0,
+  keyset: 'no',
+  held: false,
+  skew: 0,
+  dateless: false,
 };
 
 /** Any shape, whose members a model narrows where it has to. */
@@ -150,7 +165,12 @@ export const anyShape = {
   refusesAhead: fc.boolean(),
   range: fc.constant(Number.POSITIVE_INFINITY),
   rounds: fc.constant(1),
+  fractions: fc.constant(false),
   late: fc.constant(0),
+  keyset: fc.constant('no'),
+  held: fc.constant(false),
+  skew: fc.constant(0),
+  dateless: fc.constant(false),
 } satisfies { readonly [Member in keyof VendorShape]: fc.Arbitrary<VendorShape[Member]> };
 
 /** A vendor in memory that pages in any of the styles. Its rows may be changed at any time. */
@@ -161,6 +181,8 @@ export interface StyledVendor extends Source {
   readonly asked: PageRequest[];
   /** Id → the second at which the row was created. Default: the second at which it was first asked for. */
   readonly created: Map<string, number>;
+  /** What pages are held, by number. A replica has those of its vendor. */
+  held: (readonly KeyedRow[])[];
   /** Called before each answer with the number of the request, from 1. */
   beforeAnswer(request: number): void;
   /** Changes `next`, given the earlier ones. */
@@ -172,11 +194,20 @@ interface Place {
   readonly after: readonly (string | number)[] | null;
   readonly page: number;
   readonly blanks: number;
+  /** Number of the rows that are held, if they are. */
+  readonly held?: number;
 }
 
-/** @param nowMs clock of the vendor and of the program */
-export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVendor {
+interface KeyedRow {
+  readonly row: VendorRow;
+  readonly key: readonly (string | number)[];
+}
+
+/** @param ownMs clock of the program */
+export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVendor {
+  const nowMs = () => ownMs() + shape.skew * 1000;
   const asked: PageRequest[] = [];
+  let writes = 0;
   const named: string[] = [];
   const created = new Map<string, number>();
   const earlier = new Map<string, VendorRow[]>();
@@ -207,17 +238,19 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
     if (isFiltered && shape.refusesAhead && request.updatedSince > nowMs() / 1000) refuse();
     const since = isFiltered ? filters[shape.since](request.updatedSince) : 0;
     const until = request.updatedSince + shape.range;
-    const all = [...shown()]
+    const place = placeOf(request.continuation);
+    const present: readonly KeyedRow[] = [...shown()]
       .filter(({ id, updated }) => {
         const second = shape.since === 'created' ? created.get(id)! : updated;
         const isLeftOut =
           isFiltered &&
           ((shape.since === 'edited' && created.get(id) === updated) ||
-            (shape.since === 'in part' && second === since && /[13579]$/.test(id)));
+            (shape.since === 'in part' && Math.floor(second) === since && /[13579]$/.test(id)));
         return second >= since && second <= until && !isLeftOut;
       })
       .map((row) => ({ row, key: keyOf(row, shape.order) }))
       .sort((a, b) => compare(a.key, b.key));
+    const all = place.held === undefined ? present : (vendor.held[place.held] ?? present);
     const turned = shape.ties === 'stable' ? all : withTurnedTies(all);
     const slice = (from: number, to: number) =>
       (Math.floor(from / size) % 2 === 1 ? turned : all)
@@ -227,6 +260,7 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
     const said = (from: number): Pick<SourcePage, 'isLast' | 'total'> => {
       if (shape.says === 'nothing') return {};
       if (shape.says === 'more') return { isLast: from + size >= all.length };
+      if (shape.says === 'total of all') return { total: vendor.rows.size };
       return { total: shape.says === 'total' ? all.length : Math.min(all.length, 20) };
     };
     if (shape.style === 'none')
@@ -254,23 +288,31 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
       }
     }
 
-    const { continuation } = request;
-    const place: Place =
-      continuation === undefined
-        ? { after: null, page: 0, blanks: shape.beginsBlank ? shape.blanks : 0 }
-        : JSON.parse(continuation);
     if (place.blanks > 0) return { rows: [], next: nameOf({ ...place, blanks: place.blanks - 1 }) };
-    const isNumbered = shape.linksNumbers;
+    const { continuation } = request;
+    if (place.isGone && shape.keyset === 'refused') refuseCursor('SOURCE_REQUEST_REFUSED');
+    if (place.isGone && shape.keyset === 'not found') refuseCursor();
+    if (place.isGone && shape.keyset === 'empty') return { rows: [], next: null };
     const behind = all.findIndex(({ key }) => place.after === null || compare(key, place.after) > 0);
-    const from = isNumbered ? place.page * size : behind === -1 ? all.length : behind;
+    const from = shape.linksNumbers ? place.page * size : behind === -1 ? all.length : behind;
     const isBehind = shape.endless && from >= all.length;
     const rows = slice(shape.overlaps && from > 0 && !isBehind ? from - 1 : from, from + size);
     const isLast = shape.endsEmpty ? from >= all.length : from + size >= all.length;
     if (isBehind) return { rows, next: continuation ?? null };
     if (isLast && shape.endsOnItself) return { rows, next: continuation ?? null };
     if (isLast && !shape.endless) return { rows, next: null };
+    if (shape.keyset !== 'no') return { rows, next: rows.at(-1)?.id ?? null };
     const after = all[Math.min(from + size, all.length) - 1]!.key;
-    return { rows, next: nameOf({ after, page: place.page + 1, blanks: shape.blanks }) };
+    const heldAs = shape.held ? { held: place.held ?? vendor.held.push(all) - 1 } : {};
+    return { rows, next: nameOf({ after, page: place.page + 1, blanks: shape.blanks, ...heldAs }) };
+  }
+
+  function placeOf(continuation: string | undefined): Place & { readonly isGone?: boolean } {
+    const first = { after: null, page: 0, blanks: shape.beginsBlank ? shape.blanks : 0 };
+    if (continuation === undefined) return first;
+    if (shape.keyset === 'no') return JSON.parse(continuation);
+    const row = vendor.rows.get(continuation);
+    return row === undefined ? { ...first, isGone: true } : { ...first, after: keyOf(row, shape.order) };
   }
 
   function nameOf(place: Place): string {
@@ -283,10 +325,13 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
     rows: new Map(),
     write(id, second) {
       const updated = Math.floor(second / shape.rounds) * shape.rounds;
-      vendor.rows.set(id, { ...ipo({ id, notes: `${second}` }), id, updated });
+      const hasFraction = shape.fractions && shape.rounds === 1;
+      const fraction = hasFraction ? ((writes++ * 37) % 100) / 100 : 0;
+      vendor.rows.set(id, { ...ipo({ id, notes: `${second}` }), id, updated: updated + fraction });
     },
     asked,
     created,
+    held: [],
     beforeAnswer() {},
     named: (next) => next,
     async fetchPage(feed, request): Promise<SourcePage> {
@@ -294,7 +339,9 @@ export function styledVendor(shape: VendorShape, nowMs: () => number): StyledVen
       if (shape.fixedSize && request.pageSize !== feed.pageSize) refuse();
       vendor.beforeAnswer(asked.length);
       const page = shape.isNextLost ? { ...answer(request), next: null } : answer(request);
-      return { ...page, serverDateMs: nowMs(), receivedAtMs: nowMs() };
+      const inMs = ({ updated, ...row }: VendorRow) => ({ ...row, updated: Math.round(updated * 1_000) });
+      const rows = shape.fractions ? (page.rows as VendorRow[]).map(inMs) : page.rows;
+      return { ...page, rows, serverDateMs: shape.dateless ? null : nowMs(), receivedAtMs: ownMs() };
     },
   };
   return vendor;
@@ -328,7 +375,7 @@ export function namedErrors(shape: VendorShape): readonly string[] {
 
 /** A feed declared as the vendor pages. */
 export function styledFeed(
-  { style, dated, filter, sized, range }: VendorShape,
+  { style, dated, filter, sized, range, fractions }: VendorShape,
   overrides: Partial<Feed> = {},
   name = 'ipos',
 ): Feed {
@@ -347,7 +394,9 @@ export function styledFeed(
   };
   const updatedField = dated ? feed.updatedField : null;
   const windowSeconds = Number.isFinite(range) ? range : undefined;
-  return { ...feed, updatedField, paging: paging[style], parameters, windowSeconds, ...overrides };
+  const updatedFormat = fractions ? 'milliseconds' : feed.updatedFormat;
+  const read = { updatedField, updatedFormat, parameters, windowSeconds } as const;
+  return { ...feed, ...read, paging: paging[style], ...overrides };
 }
 
 function keyOf({ id, updated, notes }: VendorRow, order: VendorShape['order']): readonly (string | number)[] {

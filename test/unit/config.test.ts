@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { isScalar, parseDocument } from 'yaml';
@@ -8,7 +7,6 @@ import { addOpposites } from '../../src/cli/program';
 import { emptyConfig } from '../../src/config/files/config-file';
 import { type ConfigWithApi, loadConfig } from '../../src/config/load-config';
 import { environmentSecrets, readSettings } from '../../src/config/raw-settings';
-import { HighwaterError } from '../../src/errors';
 import type { FeedDefinition } from '../../src/feeds/definition';
 import { usualShape } from '../../src/feeds/definition';
 import { scopeFingerprint } from '../../src/feeds/scope';
@@ -16,7 +14,10 @@ import { createRedactor } from '../../src/secrets/redaction';
 import { exampleFile } from '../../tools/generate/config-reference';
 import { avroEvent, avroRecord } from '../support/avro';
 import { authority } from '../support/certificates';
+import { configMistakes } from '../support/config-mistakes';
+import { namedRows } from '../support/named-rows';
 import { runs } from '../support/runs';
+import { tempFolder } from '../support/temp-folder';
 import { feed as ipos } from './source/client-fixture';
 
 const insights: FeedDefinition = {
@@ -29,12 +30,12 @@ const insights: FeedDefinition = {
 };
 const definitions = [insights, ipos];
 const api = { HIGHWATER_API_URL: 'https://api.example.com', HIGHWATER_API_TOKEN: 'T0KEN' };
+const folder = tempFolder();
 let cwd: string;
 
 beforeEach(() => {
-  cwd = mkdtempSync(join(tmpdir(), 'highwater-config-'));
+  cwd = folder();
 });
-afterEach(() => rmSync(cwd, { recursive: true, force: true }));
 
 interface Given {
   flags?: Record<string, unknown>;
@@ -47,17 +48,7 @@ function load({ flags = {}, env = api, file }: Given = {}): ConfigWithApi {
   return loadConfig({ flags, env, cwd, definitions });
 }
 
-function mistakesOf(given: Given): string[] {
-  try {
-    load(given);
-  } catch (error) {
-    if (!(error instanceof HighwaterError) || error.code !== 'CONFIG_INVALID') throw error;
-    const [first = '', ...lines] = error.message.split('\n');
-    expect(first).toBe(lines.length === 1 ? 'One setting is wrong:' : `${lines.length} settings are wrong:`);
-    return lines.map((line) => line.trim());
-  }
-  return [];
-}
+const mistakesOf = (given: Given) => configMistakes(() => load(given));
 
 it('a setting of yes or no is a flag and its opposite', () => {
   const parsed = (...args: string[]) => {
@@ -211,110 +202,92 @@ describe('mistakes', () => {
     );
   });
 
-  it.each([
-    [
-      'a misspelt key',
-      { file: 'poll_intervall: 5s' },
-      'poll_intervall (highwater.yaml, line 1): is not a setting; did you mean pollInterval?',
-    ],
-    [
-      'a key from nowhere',
-      { file: '\nkafka: {}' },
-      /^kafka \(highwater.yaml, line 2\): is not a setting; known are apiUrl, /,
-    ],
-    [
-      'a misspelt variable',
-      { env: { ...api, HIGHWATER_DATADIR: 'x' } },
-      'HIGHWATER_DATADIR (environment): is not a setting; did you mean HIGHWATER_DATA_DIR?',
-    ],
-    [
-      'brokers',
-      { env: { ...api, KAFKA_BROKERS: 'b:9092' } },
-      'schemaRegistryUrl: is not set, expected SCHEMA_REGISTRY_URL, since KAFKA_BROKERS is set',
-    ],
-    [
-      'a standby without Kafka',
-      { env: { ...api, HIGHWATER_STANDBY: 'yes' } },
-      'kafkaBrokers: is not set, expected KAFKA_BROKERS, since HIGHWATER_STANDBY is set',
-    ],
-    [
-      'a broker without a port',
-      { env: { ...api, KAFKA_BROKERS: 'a:9092,b', SCHEMA_REGISTRY_URL: 'http://r' } },
-      'kafkaBrokers (KAFKA_BROKERS): found "a:9092,b", expected addresses such as broker-1:9092,broker-2:9092',
-    ],
-    [
-      'a misspelt variable of Kafka',
-      { env: { ...api, KAFKA_BROKER: 'b:9092' } },
-      'KAFKA_BROKER (environment): is not a setting; did you mean KAFKA_BROKERS?',
-    ],
-    [
-      'a user without a password',
-      { env: { ...api, KAFKA_SASL_USERNAME: 'me' } },
-      'kafkaSaslPassword: is not set, expected KAFKA_SASL_PASSWORD, since KAFKA_SASL_USERNAME is set',
-    ],
-    [
-      'a certificate that is not there',
-      { env: { ...api, KAFKA_SSL_CA_FILE: 'ca.pem' } },
-      'kafkaSslCaFile (KAFKA_SSL_CA_FILE): the file "ca.pem" cannot be read (ENOENT)',
-    ],
-    [
-      'an authority of the API that is not there',
-      { env: { ...api, HIGHWATER_API_CA_FILE: 'ca.pem' } },
-      'apiCaFile (HIGHWATER_API_CA_FILE): the file "ca.pem" cannot be read (ENOENT)',
-    ],
-    [
-      'an authority of the API without a certificate',
-      { file: 'apiCaFile: highwater.yaml' },
-      'apiCaFile (highwater.yaml, line 1): the file "highwater.yaml" holds no certificate in PEM (-----BEGIN CERTIFICATE-----)',
-    ],
-    [
-      'a list of feeds in the file',
-      { file: 'feeds: [ipos]' },
-      /^feeds \(highwater.yaml, line 1\): found \["ipos"\], expected a section for each feed; .* enabledFeeds/,
-    ],
-    [
-      'a misspelt member',
-      { file: 'feeds:\n  ipos:\n    page_size: 5' },
-      'feeds.ipos.page_size (highwater.yaml, line 3): is not a setting of a feed; did you mean pageSize?',
-    ],
-    [
-      'a misspelt parameter',
-      { file: 'feeds: {ipos: {parameters: {pagesise: p}}}' },
-      'feeds.ipos.parameters.pagesise (highwater.yaml, line 1): is not a setting of a feed; did you mean pageSize?',
-    ],
-    [
-      'a misspelt feed',
-      { file: 'feeds:\n  ipo:\n    pageSize: 5' },
-      'feeds.ipo (highwater.yaml, line 2): is not a feed; did you mean ipos?',
-    ],
-    [
-      'half a feed',
-      { file: 'feeds:\n  dividends:\n    path: /d\n    parameters: {page: p}' },
-      'feeds.dividends (highwater.yaml, line 2): a new feed needs responseKey, schema, parameters.pageSize, parameters.updatedSince too (known feeds are insights, ipos)',
-    ],
-    [
-      'a token among the parameters',
-      { file: 'feeds: {ipos: {query: {token: abc}}}' },
-      'feeds.ipos.query.token (highwater.yaml, line 1): carries a secret, which must not stand in the file, expected it in auth (scheme query, with tokenEnv, tokenFile or tokenCommand)',
-    ],
-    [
-      'one topic for two feeds',
-      { file: 'feeds: {ipos: {topic: insights}}' },
-      'feeds.ipos.topic (highwater.yaml, line 1): "insights" is the topic of insights already',
-    ],
-    [
-      'broken YAML',
-      { file: 'appId: a\nfeeds: [' },
-      /^config \(highwater.yaml, line [23]\): is not valid YAML/,
-    ],
-    [
-      'a key twice',
-      { file: 'appId: a\nappId: b' },
-      'config (highwater.yaml, line 2): is not valid YAML (duplicate key)',
-    ],
-    ['a file that is no mapping', { file: 'hello' }, /^config \(highwater.yaml\): holds no settings/],
-    ['a missing file', { flags: { config: 'other.yaml' } }, 'config (other.yaml): cannot be read (ENOENT)'],
-  ])('%s', (_, given: Given, expected) => {
+  it.each(
+    namedRows({
+      'a misspelt key': [
+        { file: 'poll_intervall: 5s' },
+        'poll_intervall (highwater.yaml, line 1): is not a setting; did you mean pollInterval?',
+      ],
+      'a key from nowhere': [
+        { file: '\nkafka: {}' },
+        /^kafka \(highwater.yaml, line 2\): is not a setting; known are apiUrl, /,
+      ],
+      'a misspelt variable': [
+        { env: { ...api, HIGHWATER_DATADIR: 'x' } },
+        'HIGHWATER_DATADIR (environment): is not a setting; did you mean HIGHWATER_DATA_DIR?',
+      ],
+      brokers: [
+        { env: { ...api, KAFKA_BROKERS: 'b:9092' } },
+        'schemaRegistryUrl: is not set, expected SCHEMA_REGISTRY_URL, since KAFKA_BROKERS is set',
+      ],
+      'a standby without Kafka': [
+        { env: { ...api, HIGHWATER_STANDBY: 'yes' } },
+        'kafkaBrokers: is not set, expected KAFKA_BROKERS, since HIGHWATER_STANDBY is set',
+      ],
+      'a broker without a port': [
+        { env: { ...api, KAFKA_BROKERS: 'a:9092,b', SCHEMA_REGISTRY_URL: 'http://r' } },
+        'kafkaBrokers (KAFKA_BROKERS): found "a:9092,b", expected addresses such as broker-1:9092,broker-2:9092',
+      ],
+      'a misspelt variable of Kafka': [
+        { env: { ...api, KAFKA_BROKER: 'b:9092' } },
+        'KAFKA_BROKER (environment): is not a setting; did you mean KAFKA_BROKERS?',
+      ],
+      'a user without a password': [
+        { env: { ...api, KAFKA_SASL_USERNAME: 'me' } },
+        'kafkaSaslPassword: is not set, expected KAFKA_SASL_PASSWORD, since KAFKA_SASL_USERNAME is set',
+      ],
+      'a certificate that is not there': [
+        { env: { ...api, KAFKA_SSL_CA_FILE: 'ca.pem' } },
+        'kafkaSslCaFile (KAFKA_SSL_CA_FILE): the file "ca.pem" cannot be read (ENOENT)',
+      ],
+      'an authority of the API that is not there': [
+        { env: { ...api, HIGHWATER_API_CA_FILE: 'ca.pem' } },
+        'apiCaFile (HIGHWATER_API_CA_FILE): the file "ca.pem" cannot be read (ENOENT)',
+      ],
+      'an authority of the API without a certificate': [
+        { file: 'apiCaFile: highwater.yaml' },
+        'apiCaFile (highwater.yaml, line 1): the file "highwater.yaml" holds no certificate in PEM (-----BEGIN CERTIFICATE-----)',
+      ],
+      'a list of feeds in the file': [
+        { file: 'feeds: [ipos]' },
+        /^feeds \(highwater.yaml, line 1\): found \["ipos"\], expected a section for each feed; .* enabledFeeds/,
+      ],
+      'a misspelt member': [
+        { file: 'feeds:\n  ipos:\n    page_size: 5' },
+        'feeds.ipos.page_size (highwater.yaml, line 3): is not a setting of a feed; did you mean pageSize?',
+      ],
+      'a misspelt parameter': [
+        { file: 'feeds: {ipos: {parameters: {pagesise: p}}}' },
+        'feeds.ipos.parameters.pagesise (highwater.yaml, line 1): is not a setting of a feed; did you mean pageSize?',
+      ],
+      'a misspelt feed': [
+        { file: 'feeds:\n  ipo:\n    pageSize: 5' },
+        'feeds.ipo (highwater.yaml, line 2): is not a feed; did you mean ipos?',
+      ],
+      'half a feed': [
+        { file: 'feeds:\n  dividends:\n    path: /d\n    parameters: {page: p}' },
+        'feeds.dividends (highwater.yaml, line 2): a new feed needs responseKey, schema, parameters.pageSize, parameters.updatedSince too (known feeds are insights, ipos)',
+      ],
+      'a token among the parameters': [
+        { file: 'feeds: {ipos: {query: {token: abc}}}' },
+        'feeds.ipos.query.token (highwater.yaml, line 1): carries a secret, which must not stand in the file, expected it in auth (scheme query, with tokenEnv, tokenFile or tokenCommand)',
+      ],
+      'one topic for two feeds': [
+        { file: 'feeds: {ipos: {topic: insights}}' },
+        'feeds.ipos.topic (highwater.yaml, line 1): "insights" is the topic of insights already',
+      ],
+      'broken YAML': [
+        { file: 'appId: a\nfeeds: [' },
+        /^config \(highwater.yaml, line [23]\): is not valid YAML/,
+      ],
+      'a key twice': [
+        { file: 'appId: a\nappId: b' },
+        'config (highwater.yaml, line 2): is not valid YAML (duplicate key)',
+      ],
+      'a file that is no mapping': [{ file: 'hello' }, /^config \(highwater.yaml\): holds no settings/],
+      'a missing file': [{ flags: { config: 'other.yaml' } }, 'config (other.yaml): cannot be read (ENOENT)'],
+    }),
+  )('%s', (_, given: Given, expected) => {
     expect(mistakesOf(given)).toEqual([
       expected instanceof RegExp ? expect.stringMatching(expected) : expected,
     ]);
@@ -383,6 +356,21 @@ feeds:
     if (scalar.length < 4) return;
     const token = `apiUrl: https://api.example.com\napiToken: ${scalar}\n`;
     expect(load({ env: {}, file: token }).api.access.get('ipos')!.token).toBe(scalar);
+  });
+
+  it('of a JSON body is a number or a boolean unless it is in quotes', () => {
+    const file = `
+kafkaBrokers: a:9092
+schemaRegistryUrl: http://registry
+feeds:
+  ipos:
+    method: POST
+    body: { top: 1, 2: -1.5e3, flag: true, texts: ["1", 'false', 0012, 1_0, yes, 12345678901234567890, a], none: null }
+`;
+    expect(load({ file }).feeds.find(({ name }) => name === 'ipos')!.body).toStrictEqual({
+      ...{ top: 1, 2: -1500, flag: true, none: null },
+      texts: ['1', 'false', '0012', '1_0', 'yes', '12345678901234567890', 'a'],
+    });
   });
 
   it('arrives as it was written, if YAML allows it without quotes (property)', () => {
@@ -459,26 +447,28 @@ feeds: { ipos: { pageSize: 500, deleteShare: .5, unknowns: { emptyText: true } }
     expect(feeds[1]).toMatchObject({ pageSize: 500, deleteShare: 0.5, unknowns: { emptyText: true } });
   });
 
-  it.each([
-    ['null', 'appId: null', 'appId (highwater.yaml, line 1): is null, which sets nothing: '],
-    ['~', 'appId: a\nkafkaSaslPassword: ~', 'kafkaSaslPassword (highwater.yaml, line 2): is null, which'],
-    [
-      '~ in a feed',
-      'feeds: { ipos: { responseKey: ~ } }',
-      'feeds.ipos.responseKey (highwater.yaml, line 1): found null',
-    ],
-    ['a tag', 'appId: !!int 0012', 'config (highwater.yaml, line 1): is not valid YAML (tag resolve failed)'],
-    [
-      'a key that objects cannot have',
-      'feeds: { ipos: { query: { __proto__: x } } }',
-      'config (highwater.yaml, line 1): has the key __proto__',
-    ],
-    [
-      'a tag of its own',
-      'appId: !vault x',
-      'config (highwater.yaml, line 1): is not valid YAML (tag resolve',
-    ],
-  ])('%s is refused by name', (_, file, mistake) => {
+  it.each(
+    namedRows({
+      null: ['appId: null', 'appId (highwater.yaml, line 1): is null, which sets nothing: '],
+      '~': ['appId: a\nkafkaSaslPassword: ~', 'kafkaSaslPassword (highwater.yaml, line 2): is null, which'],
+      '~ in a feed': [
+        'feeds: { ipos: { responseKey: ~ } }',
+        'feeds.ipos.responseKey (highwater.yaml, line 1): found null',
+      ],
+      'a tag': [
+        'appId: !!int 0012',
+        'config (highwater.yaml, line 1): is not valid YAML (tag resolve failed)',
+      ],
+      'a key that objects cannot have': [
+        'feeds: { ipos: { query: { __proto__: x } } }',
+        'config (highwater.yaml, line 1): has the key __proto__',
+      ],
+      'a tag of its own': [
+        'appId: !vault x',
+        'config (highwater.yaml, line 1): is not valid YAML (tag resolve',
+      ],
+    }),
+  )('%s is refused by name', (_, file, mistake) => {
     expect(mistakesOf({ file })).toEqual([expect.stringContaining(mistake)]);
   });
 
@@ -692,29 +682,27 @@ describe('the token', () => {
     expect(load({ env: api, file: 'apiTokenFile: nowhere' }).api.access.get('ipos')!.token).toBe('T0KEN');
   });
 
-  it.each([
-    [
-      'set twice',
-      { ...api, HIGHWATER_API_TOKEN_FILE: 'token' },
-      /^apiToken \(HIGHWATER_API_TOKEN and HIGHWATER_API_TOKEN_FILE\): is set twice/,
-    ],
-    [
-      'in no file',
-      { ...url, HIGHWATER_API_TOKEN_FILE: 'nowhere' },
-      /^apiTokenFile \(HIGHWATER_API_TOKEN_FILE\): the file "nowhere" cannot be read \(ENOENT\)$/,
-    ],
-    ['in an empty file', { ...url, HIGHWATER_API_TOKEN_FILE: 'empty' }, /the file "empty" is empty$/],
-    [
-      'one of two words',
-      { ...url, HIGHWATER_API_TOKEN_FILE: 'two' },
-      /the file "two" holds something else, expected a token of at least 4 characters without blanks/,
-    ],
-    [
-      'broken',
-      { ...url, HIGHWATER_API_TOKEN: 'SECRET WORD' },
-      /^apiToken \(HIGHWATER_API_TOKEN\): expected a token of at least 4 characters without blanks/,
-    ],
-  ])('is refused, unseen, when it is %s', (_, env, expected) => {
+  it.each(
+    namedRows({
+      'set twice': [
+        { ...api, HIGHWATER_API_TOKEN_FILE: 'token' },
+        /^apiToken \(HIGHWATER_API_TOKEN and HIGHWATER_API_TOKEN_FILE\): is set twice/,
+      ],
+      'in no file': [
+        { ...url, HIGHWATER_API_TOKEN_FILE: 'nowhere' },
+        /^apiTokenFile \(HIGHWATER_API_TOKEN_FILE\): the file "nowhere" cannot be read \(ENOENT\)$/,
+      ],
+      'in an empty file': [{ ...url, HIGHWATER_API_TOKEN_FILE: 'empty' }, /the file "empty" is empty$/],
+      'one of two words': [
+        { ...url, HIGHWATER_API_TOKEN_FILE: 'two' },
+        /the file "two" holds something else, expected a token of at least 4 characters without blanks/,
+      ],
+      broken: [
+        { ...url, HIGHWATER_API_TOKEN: 'SECRET WORD' },
+        /^apiToken \(HIGHWATER_API_TOKEN\): expected a token of at least 4 characters without blanks/,
+      ],
+    }),
+  )('is refused, unseen, when it is %s', (_, env, expected) => {
     writeFileSync(join(cwd, 'empty'), '\n');
     writeFileSync(join(cwd, 'two'), 'SECRET WORD');
     const mistakes = mistakesOf({ env });

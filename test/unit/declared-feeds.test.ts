@@ -1,18 +1,21 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { checkFeed } from '../../src/config/feeds/check-feed';
 import { loadConfig } from '../../src/config/load-config';
 import { feedDefinitions } from '../../src/feeds';
 import { avroEvent, avroRecord } from '../support/avro';
+import { configMistakes } from '../support/config-mistakes';
+import { namedRows } from '../support/named-rows';
 import { testPipeline } from '../support/pipeline';
+import { tempFolder } from '../support/temp-folder';
 
 type Section = Record<string, unknown>;
+const folder = tempFolder();
 let cwd: string;
 
 beforeEach(() => {
-  cwd = mkdtempSync(join(tmpdir(), 'highwater-config-'));
+  cwd = folder();
   const share = { type: 'record', name: 'Share', fields: [{ name: 'symbol', type: ['null', 'string'] }] };
   const fields = {
     kind: ['null', 'string'],
@@ -23,7 +26,6 @@ beforeEach(() => {
   writeFileSync(join(cwd, 'dividend.avsc'), avroRecord('Dividend', fields));
   writeFileSync(join(cwd, 'moved.avsc'), avroEvent('Moved', { id: 'string', again: 'boolean' }));
 });
-afterEach(() => rmSync(cwd, { recursive: true }));
 
 const transition = {
   kind: 'latest-in-group',
@@ -55,15 +57,8 @@ function load(feeds: Record<string, Section>) {
 }
 
 /** Without the folder of the test. */
-function mistakes(feeds: Record<string, Section>): string[] {
-  try {
-    load(feeds);
-    return [];
-  } catch (error) {
-    const [, ...lines] = (error as Error).message.replaceAll(`${cwd}/`, '').split('\n');
-    return lines.map((line) => line.trim());
-  }
-}
+const mistakes = (feeds: Record<string, Section>) =>
+  configMistakes(() => load(feeds)).map((line) => line.replaceAll(`${cwd}/`, ''));
 
 const declared = (change: Section, move: Section = {}) => ({
   dividends: { ...dividends, transitions: [{ ...transition, ...move }], ...change },
@@ -190,36 +185,34 @@ it('a badge has a short mark and a tone that is known', () => {
 });
 
 describe('of schemas', () => {
-  it.each([
-    ['nothing', null, 'the file "dividend.avsc" cannot be read (ENOENT), expected one beside'],
-    ['no JSON', '{', 'the file "dividend.avsc" is not JSON'],
-    ['no Avro', '{"type":"recrod"}', 'the file "dividend.avsc" is not a valid Avro schema: '],
-    ['no record', '"string"', 'the file "dividend.avsc" holds no Avro record with a name'],
-    [
-      'what no record can do without',
-      avroRecord('D', { id: 'long', updated: ['null', 'long'], extra: undefined }),
-      'the file "dividend.avsc" lacks id (string), updated (long), extra (map of string)',
-    ],
-    [
-      'what cannot do without a value',
-      avroRecord('D', {
-        paid: 'long',
-        share: ['null', { type: 'record', name: 'S', fields: [{ name: 'symbol', type: 'string' }] }],
-        state: ['string', 'null'],
-      }),
-      'the file "dividend.avsc" has no null among the types of paid, share.symbol, and any value can be missing',
-    ],
-    [
-      'a field that no object can have',
-      avroRecord('D', { ['__proto__']: ['null', 'long'] }),
-      'the file "dividend.avsc" has a field named __proto__, which cannot be a field in JavaScript',
-    ],
-    [
-      'a record called as the envelope is',
-      avroRecord('Envelope'),
-      'the file "dividend.avsc" does not fit into a change event: ',
-    ],
-  ])('%s is told from a record', (_, text, problem) => {
+  it.each(
+    namedRows({
+      nothing: [null, 'the file "dividend.avsc" cannot be read (ENOENT), expected one beside'],
+      'no JSON': ['{', 'the file "dividend.avsc" is not JSON'],
+      'no Avro': ['{"type":"recrod"}', 'the file "dividend.avsc" is not a valid Avro schema: '],
+      'no record': ['"string"', 'the file "dividend.avsc" holds no Avro record with a name'],
+      'what no record can do without': [
+        avroRecord('D', { id: 'long', updated: ['null', 'long'], extra: undefined }),
+        'the file "dividend.avsc" lacks id (string), updated (long), extra (map of string)',
+      ],
+      'what cannot do without a value': [
+        avroRecord('D', {
+          paid: 'long',
+          share: ['null', { type: 'record', name: 'S', fields: [{ name: 'symbol', type: 'string' }] }],
+          state: ['string', 'null'],
+        }),
+        'the file "dividend.avsc" has no null among the types of paid, share.symbol, and any value can be missing',
+      ],
+      'a field that no object can have': [
+        avroRecord('D', { ['__proto__']: ['null', 'long'] }),
+        'the file "dividend.avsc" has a field named __proto__, which cannot be a field in JavaScript',
+      ],
+      'a record called as the envelope is': [
+        avroRecord('Envelope'),
+        'the file "dividend.avsc" does not fit into a change event: ',
+      ],
+    }),
+  )('%s is told from a record', (_, text, problem) => {
     rmSync(join(cwd, 'dividend.avsc'));
     if (text !== null) writeFileSync(join(cwd, 'dividend.avsc'), text);
     const found = mistakes({ dividends: { ...dividends, symbolField: null, unknowns: {} } });
@@ -347,28 +340,35 @@ it('mistakes inside a list of transitions are told as before', () => {
 });
 
 describe('topics', () => {
-  it.each([
-    ['that of another feed', { insights: { topic: 'ipos' } }, 'insights.topic', 'ipos" is the topic of ipos'],
-    ['an image topic', { ipos: { topic: 'ipos.current' } }, 'ipos.topic', 'ipos.current" is a topic of ipos'],
-    [
-      'dead letters of a feed that comes later',
-      { insights: { topic: 'ipos.dead-letters' } },
-      'insights.topic',
-      'ipos.dead-letters" is a topic of ipos',
-    ],
-    [
-      'a transition’s',
-      { analysts: { topic: 'ipos.deal-status' } },
-      'analysts.topic',
-      'ipos.deal-status" is a topic of ipos',
-    ],
-    [
-      'another feed’s for a transition',
-      declared({}, { topic: 'ipos' }),
-      'dividends.transitions.0.topic',
-      'ipos" is the topic of ipos',
-    ],
-  ])('%s cannot be taken', (_, feeds, key, problem) => {
+  it.each(
+    namedRows({
+      'that of another feed': [
+        { insights: { topic: 'ipos' } },
+        'insights.topic',
+        'ipos" is the topic of ipos',
+      ],
+      'an image topic': [
+        { ipos: { topic: 'ipos.current' } },
+        'ipos.topic',
+        'ipos.current" is a topic of ipos',
+      ],
+      'dead letters of a feed that comes later': [
+        { insights: { topic: 'ipos.dead-letters' } },
+        'insights.topic',
+        'ipos.dead-letters" is a topic of ipos',
+      ],
+      'a transition’s': [
+        { analysts: { topic: 'ipos.deal-status' } },
+        'analysts.topic',
+        'ipos.deal-status" is a topic of ipos',
+      ],
+      'another feed’s for a transition': [
+        declared({}, { topic: 'ipos' }),
+        'dividends.transitions.0.topic',
+        'ipos" is the topic of ipos',
+      ],
+    }),
+  )('%s cannot be taken', (_, feeds, key, problem) => {
     expect(mistakes(feeds as Record<string, Section>)).toEqual([
       expect.stringMatching(new RegExp(`^feeds.${key} \\(highwater.yaml, line \\d+\\): "${problem} already`)),
     ]);

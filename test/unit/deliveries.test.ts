@@ -7,6 +7,7 @@ import { messageOf } from '../../src/delivery/message';
 import { feedDefinitions } from '../../src/feeds';
 import { createRedactor } from '../../src/secrets/redaction';
 import { Rotation } from '../../src/secrets/rotation';
+import { namedRows } from '../support/named-rows';
 import { tempFolder } from '../support/temp-folder';
 
 const folder = tempFolder();
@@ -51,58 +52,50 @@ it.each([
   expect(foreignTopicsNote(delivery!)).toEqual(note === null ? null : expect.stringMatching(note));
 });
 
-it.each([
-  [
-    'no topics',
-    `{ ${hook} }`,
-    'deliveries.desk.topics (highwater.yaml, line 2): is not set, expected names of topics',
-  ],
-  [
-    'no receiver',
-    '{ topics: [ipos] }',
-    'deliveries.desk.to (highwater.yaml, line 2): is not set, expected webhook',
-  ],
-  [
-    'a field that the events lack',
-    `{ topics: [ipos.deal-status], where: { stauts: Withdrawn }, ${hook} }`,
-    'deliveries.desk.where.stauts (highwater.yaml, line 2): is not a field of these events; did you mean status?',
-  ],
-  [
-    'a field of a record without its side',
-    `{ topics: [ipos], where: { deal_status: Withdrawn }, ${hook} }`,
-    'deliveries.desk.where.deal_status',
-  ],
-  [
-    'a misspelt setting',
-    `{ topics: [ipos], wehre: {}, ${hook} }`,
-    'is not a setting of a delivery; did you mean where?',
-  ],
-  [
-    'a condition of another form',
-    `{ topics: [ipos], where: { op: { is: c } }, ${hook} }`,
-    'expected a value, a list',
-  ],
-  [
-    'two receivers',
-    '{ topics: [ipos], to: { webhook: "https://a.example", slack: { urlEnv: X } } }',
-    'expected webhook',
-  ],
-  [
-    'a secret for Slack',
-    '{ topics: [ipos], to: { slack: { urlEnv: X }, secretEnv: Y } }',
-    'expected webhook',
-  ],
-  [
-    'its own dead letters',
-    `{ topics: [delivery-desk.dead-letters], ${hook} }`,
-    'deliveries.desk.topics (highwater.yaml, line 2): has the dead letters of this delivery itself',
-  ],
-  [
-    'two places of a secret',
-    '{ topics: [ipos], to: { webhook: "https://a.example", secretEnv: Y, secretFile: y } }',
-    'expected webhook',
-  ],
-])('%s is refused', (_, section, message) => {
+it.each(
+  namedRows({
+    'no topics': [
+      `{ ${hook} }`,
+      'deliveries.desk.topics (highwater.yaml, line 2): is not set, expected names of topics',
+    ],
+    'no receiver': [
+      '{ topics: [ipos] }',
+      'deliveries.desk.to (highwater.yaml, line 2): is not set, expected webhook',
+    ],
+    'a field that the events lack': [
+      `{ topics: [ipos.deal-status], where: { stauts: Withdrawn }, ${hook} }`,
+      'deliveries.desk.where.stauts (highwater.yaml, line 2): is not a field of these events; did you mean status?',
+    ],
+    'a field of a record without its side': [
+      `{ topics: [ipos], where: { deal_status: Withdrawn }, ${hook} }`,
+      'deliveries.desk.where.deal_status',
+    ],
+    'a misspelt setting': [
+      `{ topics: [ipos], wehre: {}, ${hook} }`,
+      'is not a setting of a delivery; did you mean where?',
+    ],
+    'a condition of another form': [
+      `{ topics: [ipos], where: { op: { is: c } }, ${hook} }`,
+      'expected a value, a list',
+    ],
+    'two receivers': [
+      '{ topics: [ipos], to: { webhook: "https://a.example", slack: { urlEnv: X } } }',
+      'expected webhook',
+    ],
+    'a secret for Slack': [
+      '{ topics: [ipos], to: { slack: { urlEnv: X }, secretEnv: Y } }',
+      'expected webhook',
+    ],
+    'its own dead letters': [
+      `{ topics: [delivery-desk.dead-letters], ${hook} }`,
+      'deliveries.desk.topics (highwater.yaml, line 2): has the dead letters of this delivery itself',
+    ],
+    'two places of a secret': [
+      '{ topics: [ipos], to: { webhook: "https://a.example", secretEnv: Y, secretFile: y } }',
+      'expected webhook',
+    ],
+  }),
+)('%s is refused', (_, section, message) => {
   expect(() => load(section)).toThrow(
     expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) }),
   );
@@ -201,33 +194,32 @@ const text = (value: unknown, type: string | null, of: typeof feed | null = feed
   return (JSON.parse(messageOf(record(value, type), target, () => of, 0).body) as { text: string }).text;
 };
 
-it.each([
-  [
-    'an update',
-    {
-      op: 'u',
-      before: { name: 'A', price_min: '1.50' },
-      after: { name: 'A', price_min: null },
-      changed_fields: ['price_min'],
-    },
-    '*ipos updated*  A: price_min 1.50 → –',
-  ],
-  [
-    'a new record',
-    {
-      op: 'c',
-      before: null,
-      after: { name: '<A&B>', ticker: 'AB', deal_status: 'Filed' },
-      changed_fields: [],
-    },
-    '*ipos created*  &lt;A&amp;B&gt; (AB): Filed',
-  ],
-  [
-    'a deleted record',
-    { op: 'd', before: { name: 'A', deal_status: 'Filed' }, after: null, changed_fields: [] },
-    '*ipos deleted*  A: Filed',
-  ],
-])('Slack shows %s', (_, value, line) => {
+it.each(
+  namedRows({
+    'an update': [
+      {
+        op: 'u',
+        before: { name: 'A', price_min: '1.50' },
+        after: { name: 'A', price_min: null },
+        changed_fields: ['price_min'],
+      },
+      '*ipos updated*  A: price_min 1.50 → –',
+    ],
+    'a new record': [
+      {
+        op: 'c',
+        before: null,
+        after: { name: '<A&B>', ticker: 'AB', deal_status: 'Filed' },
+        changed_fields: [],
+      },
+      '*ipos created*  &lt;A&amp;B&gt; (AB): Filed',
+    ],
+    'a deleted record': [
+      { op: 'd', before: { name: 'A', deal_status: 'Filed' }, after: null, changed_fields: [] },
+      '*ipos deleted*  A: Filed',
+    ],
+  }),
+)('Slack shows %s', (_, value, line) => {
   expect(text(value, 'marketdata.ipos.Envelope')).toBe(line);
 });
 

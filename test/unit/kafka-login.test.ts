@@ -3,6 +3,7 @@ import path from 'node:path';
 import { type Config, loadConfig } from '../../src/config/load-config';
 import type { HighwaterError } from '../../src/errors';
 import type { TokenLogin } from '../../src/log/kafka/connection/token-login';
+import { namedRows } from '../support/named-rows';
 import { tempFolder } from '../support/temp-folder';
 
 /** Settings of logins by tokens: what is refused before anything is connected to. */
@@ -43,49 +44,43 @@ const client = {
   OAUTHBEARER_CLIENT_ID: 'desk',
 };
 
-it.each([
-  [
-    'no token',
-    oauth,
-    /kafkaSaslMechanism .*expected with it a token \(KAFKA_SASL_OAUTHBEARER_TOKEN_FILE\) or a client/,
-  ],
-  ['a client without its secret', { ...oauth, ...client }, /kafkaSaslOauthbearerClientSecret: is not set/],
-  [
-    'a token and a client',
-    { ...oauth, ...client, OAUTHBEARER_CLIENT_SECRET: 'S3cret', OAUTHBEARER_TOKEN: 'T0ken' },
-    /kafkaSaslOauthbearerClientId .*and KAFKA_SASL_OAUTHBEARER_TOKEN are both set/,
-  ],
-  [
-    'a token without the mechanism',
-    { OAUTHBEARER_TOKEN: 'T0ken' },
-    /kafkaSaslOauthbearerToken .*is not for the mechanism plain, .*\(KAFKA_SASL_MECHANISM\)/,
-  ],
-  [
-    'a user with tokens',
-    { ...oauth, OAUTHBEARER_TOKEN: 'T0ken', USERNAME: 'desk', PASSWORD: 'S3cret' },
-    /kafkaSaslUsername .*is not for the mechanism oauthbearer/,
-  ],
-  [
-    'a region with a user',
-    { USERNAME: 'desk', PASSWORD: 'S3cret', AWS_REGION: 'eu-north-1' },
-    /kafkaSaslAwsRegion .*is not for the mechanism plain/,
-  ],
-  [
-    'an address with a user in it',
-    { ...oauth, ...client, OAUTHBEARER_TOKEN_ENDPOINT_URL: 'https://desk:S3cret@login.example/token' },
-    /kafkaSaslOauthbearerTokenEndpointUrl .*without user/,
-  ],
-  [
-    'MSK without a region',
-    { MECHANISM: 'aws-msk-iam' },
-    /kafkaSaslAwsRegion: is not set, expected KAFKA_SASL_AWS_REGION or AWS_REGION/,
-  ],
-  [
-    'MSK without the package',
-    { MECHANISM: 'aws-msk-iam', AWS_REGION: 'eu-north-1' },
-    /kafkaSaslMechanism .*which needs .*npm install aws-msk-iam-sasl-signer-js/,
-  ],
-] as const)('%s is refused, and the setting is named', (_, sasl, says) => {
+it.each(
+  namedRows({
+    'no token': [
+      oauth,
+      /kafkaSaslMechanism .*expected with it a token \(KAFKA_SASL_OAUTHBEARER_TOKEN_FILE\) or a client/,
+    ],
+    'a client without its secret': [{ ...oauth, ...client }, /kafkaSaslOauthbearerClientSecret: is not set/],
+    'a token and a client': [
+      { ...oauth, ...client, OAUTHBEARER_CLIENT_SECRET: 'S3cret', OAUTHBEARER_TOKEN: 'T0ken' },
+      /kafkaSaslOauthbearerClientId .*and KAFKA_SASL_OAUTHBEARER_TOKEN are both set/,
+    ],
+    'a token without the mechanism': [
+      { OAUTHBEARER_TOKEN: 'T0ken' },
+      /kafkaSaslOauthbearerToken .*is not for the mechanism plain, .*\(KAFKA_SASL_MECHANISM\)/,
+    ],
+    'a user with tokens': [
+      { ...oauth, OAUTHBEARER_TOKEN: 'T0ken', USERNAME: 'desk', PASSWORD: 'S3cret' },
+      /kafkaSaslUsername .*is not for the mechanism oauthbearer/,
+    ],
+    'a region with a user': [
+      { USERNAME: 'desk', PASSWORD: 'S3cret', AWS_REGION: 'eu-north-1' },
+      /kafkaSaslAwsRegion .*is not for the mechanism plain/,
+    ],
+    'an address with a user in it': [
+      { ...oauth, ...client, OAUTHBEARER_TOKEN_ENDPOINT_URL: 'https://desk:S3cret@login.example/token' },
+      /kafkaSaslOauthbearerTokenEndpointUrl .*without user/,
+    ],
+    'MSK without a region': [
+      { MECHANISM: 'aws-msk-iam' },
+      /kafkaSaslAwsRegion: is not set, expected KAFKA_SASL_AWS_REGION or AWS_REGION/,
+    ],
+    'MSK without the package': [
+      { MECHANISM: 'aws-msk-iam', AWS_REGION: 'eu-north-1' },
+      /kafkaSaslMechanism .*which needs .*npm install aws-msk-iam-sasl-signer-js/,
+    ],
+  }),
+)('%s is refused, and the setting is named', (_, sasl, says) => {
   const said = refusal(sasl);
   expect(said).toMatch(says);
   expect(said).not.toMatch(/S3cret|T0ken/);

@@ -5,6 +5,7 @@ import { loadConfig } from '../../src/config/load-config';
 import { HighwaterError } from '../../src/errors';
 import type { Certificate } from '../../tools/servers/listeners';
 import { authority, encrypted } from '../support/certificates';
+import { namedRows } from '../support/named-rows';
 import { tempFolder } from '../support/temp-folder';
 
 const folder = tempFolder();
@@ -69,48 +70,42 @@ it('several authorities may be in one file, with words in between', async () => 
 });
 
 describe('what a file or a password lacks is named by its setting, and no secret is shown', () => {
-  it.each<[string, () => readonly [Readonly<Record<string, string>>, string?], string]>([
-    [
-      'no PEM',
-      () => [{ ca: 'DER or a page of HTML' }],
-      'kafkaSslCaFile (KAFKA_SSL_CA_FILE): the file "ca.pem" holds no certificate in PEM (-----BEGIN CERTIFICATE-----)',
-    ],
-    [
-      'a certificate that was cut off',
-      () => [{ ca: ca.replace(/(BEGIN CERTIFICATE-----\s+.{40})[\s\S]*?(-----END)/, '$1\n$2') }],
-      'kafkaSslCaFile (KAFKA_SSL_CA_FILE): the file "ca.pem" holds a certificate that cannot be read, number 1 (',
-    ],
-    [
-      'a key in place of a certificate',
-      () => [{ cert: client.key, key: client.key }],
-      'kafkaSslCertFile (KAFKA_SSL_CERT_FILE): the file "cert.pem" holds no certificate in PEM',
-    ],
-    [
-      'a certificate in place of a key',
-      () => [{ cert: client.cert, key: client.cert }],
-      'kafkaSslKeyFile (KAFKA_SSL_KEY_FILE): the file "key.pem" holds no private key in PEM',
-    ],
-    [
-      'a damaged key',
-      () => [{ cert: client.cert, key: client.key.replace(/^M.{20}/m, 'AAAA') }],
-      'kafkaSslKeyFile (KAFKA_SSL_KEY_FILE): the file "key.pem" holds a private key that cannot be read (',
-    ],
-    [
-      'the key of another certificate',
-      () => [{ cert: client.cert, key: other.key }],
-      'kafkaSslKeyFile (KAFKA_SSL_KEY_FILE): the file "key.pem" is not the key of the certificate in KAFKA_SSL_CERT_FILE',
-    ],
-    [
-      'a wrong password',
-      () => [{ cert: client.cert, key: encrypted(client.key, 'pass-0815') }, 'pass-4711'],
-      'kafkaSslKeyPassword (KAFKA_SSL_KEY_PASSWORD): does not open the key in KAFKA_SSL_KEY_FILE',
-    ],
-    [
-      'no password',
-      () => [{ cert: client.cert, key: encrypted(client.key, 'pass-0815') }],
-      'kafkaSslKeyPassword: is not set, expected KAFKA_SSL_KEY_PASSWORD, since the key in KAFKA_SSL_KEY_FILE is encrypted',
-    ],
-  ])('%s', (_, files, expected) => {
+  it.each(
+    namedRows<[() => readonly [Readonly<Record<string, string>>, string?], string]>({
+      'no PEM': [
+        () => [{ ca: 'DER or a page of HTML' }],
+        'kafkaSslCaFile (KAFKA_SSL_CA_FILE): the file "ca.pem" holds no certificate in PEM (-----BEGIN CERTIFICATE-----)',
+      ],
+      'a certificate that was cut off': [
+        () => [{ ca: ca.replace(/(BEGIN CERTIFICATE-----\s+.{40})[\s\S]*?(-----END)/, '$1\n$2') }],
+        'kafkaSslCaFile (KAFKA_SSL_CA_FILE): the file "ca.pem" holds a certificate that cannot be read, number 1 (',
+      ],
+      'a key in place of a certificate': [
+        () => [{ cert: client.key, key: client.key }],
+        'kafkaSslCertFile (KAFKA_SSL_CERT_FILE): the file "cert.pem" holds no certificate in PEM',
+      ],
+      'a certificate in place of a key': [
+        () => [{ cert: client.cert, key: client.cert }],
+        'kafkaSslKeyFile (KAFKA_SSL_KEY_FILE): the file "key.pem" holds no private key in PEM',
+      ],
+      'a damaged key': [
+        () => [{ cert: client.cert, key: client.key.replace(/^M.{20}/m, 'AAAA') }],
+        'kafkaSslKeyFile (KAFKA_SSL_KEY_FILE): the file "key.pem" holds a private key that cannot be read (',
+      ],
+      'the key of another certificate': [
+        () => [{ cert: client.cert, key: other.key }],
+        'kafkaSslKeyFile (KAFKA_SSL_KEY_FILE): the file "key.pem" is not the key of the certificate in KAFKA_SSL_CERT_FILE',
+      ],
+      'a wrong password': [
+        () => [{ cert: client.cert, key: encrypted(client.key, 'pass-0815') }, 'pass-4711'],
+        'kafkaSslKeyPassword (KAFKA_SSL_KEY_PASSWORD): does not open the key in KAFKA_SSL_KEY_FILE',
+      ],
+      'no password': [
+        () => [{ cert: client.cert, key: encrypted(client.key, 'pass-0815') }],
+        'kafkaSslKeyPassword: is not set, expected KAFKA_SSL_KEY_PASSWORD, since the key in KAFKA_SSL_KEY_FILE is encrypted',
+      ],
+    }),
+  )('%s', (_, files, expected) => {
     const [given, password] = files();
     const said = mistakes(given, password);
     expect(said).toContain(expected);

@@ -1,6 +1,7 @@
 import {
   type Document,
   isMap,
+  isNode,
   isScalar,
   isSeq,
   LineCounter,
@@ -44,6 +45,7 @@ export function parseConfig(text: string, name: string): ConfigFile {
     }));
     return { ...emptyConfig(name), mistakes };
   }
+  readBodies(document);
   const values = toPlain(document);
   if (values === undefined) return emptyConfig(name, 'uses YAML aliases in a way that cannot be resolved');
   if (values === null) return emptyConfig(name);
@@ -72,6 +74,26 @@ export function parseConfig(text: string, name: string): ConfigFile {
     },
   };
 }
+
+/** In a JSON body, numbers and booleans are such, unless they are in quotes. */
+function readBodies(document: Document.Parsed): void {
+  const feeds = isMap(document.contents) ? document.get('feeds') : null;
+  for (const feed of isMap(feeds) ? feeds.items : []) {
+    const body = isMap(feed.value) ? feed.value.get('body', true) : undefined;
+    if (!isNode(body)) continue;
+    visit(body, {
+      Scalar(key, scalar) {
+        const { type, value } = scalar;
+        if (key === 'key' || type !== 'PLAIN' || typeof value !== 'string' || !jsonScalar.test(value)) return;
+        const read: unknown = JSON.parse(value);
+        // A number of too many digits stays a text: it would become another one.
+        if (!(Math.abs(Number(read)) > Number.MAX_SAFE_INTEGER)) scalar.value = read;
+      },
+    });
+  }
+}
+
+const jsonScalar = /^(true|false|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?)$/;
 
 function toPlain(document: { toJS(): unknown }): unknown {
   try {

@@ -3,7 +3,7 @@ import type { ScanPage } from '../../types';
 import { allPages } from './all-pages';
 import { jointOf, type KeysetCursor, leapOver, nextStep } from './keyset-cursor';
 import { believed, isOutOfOrder, showsOlder } from './order';
-import { mayBeCut } from './pages/first-page';
+import { isLastOfLength, mayBeCut } from './pages/first-page';
 import { bringsNothingNew, type FetchedPage, type PageFacts, pageBehind } from './pages/page-facts';
 import { PageReader } from './pages/page-reader';
 import { MOST_RESTARTS } from './pages/page-walk';
@@ -146,10 +146,11 @@ class OrderedScan {
       this.learnLength(page, known ?? 0);
       if (isOutOfOrder(facts, reader.least(this.cursor.anchor))) return page;
 
-      const isEverything =
-        reader.kind === 'single' && !mayBeCut(position.feed, page) && facts.length < (known ?? 0);
-      const isShort = reader.kind === 'numbered' ? facts.length < (known ?? 0) : reader.isEnd(page);
-      const fullPage = isEverything ? Number.POSITIVE_INFINITY : this.fullPage(page, known);
+      const isShorter = facts.length < (known ?? 0);
+      const isEverything = reader.kind === 'single' && !mayBeCut(position.feed, page) && isShorter;
+      const isEnd = () => start.wide || start.snapshot || isLastOfLength(reader, this.cursor.anchor, page);
+      const isShort = reader.kind === 'numbered' ? isShorter && (await isEnd()) : reader.isEnd(page);
+      const fullPage = isEverything ? Number.POSITIVE_INFINITY : this.fullPage(page, known, isShort);
       const present = this.clocks.presentAt(page, isShort);
       this.pin = present.pin;
       const step = nextStep(this.cursor, facts, { fullPage, ...present });
@@ -177,14 +178,12 @@ class OrderedScan {
   }
 
   /** A page that is shorter ends the scan; null: only an empty page does. @param known the longest page that came so far */
-  private fullPage(page: FetchedPage, known: number | null): number | null {
+  private fullPage(page: FetchedPage, known: number | null, isShort: boolean): number | null {
     // A single short page must end neither a wide poll nor a snapshot.
     if (this.start.wide || this.start.snapshot) return null;
-    const { kind } = this.position.reader;
     // An answer that holds everything may be cut at a length that nobody has declared.
-    if (kind === 'single') return mayBeCut(this.position.feed, page) ? null : known;
-    if (kind === 'numbered') return page.isLast ? Number.POSITIVE_INFINITY : known;
-    return this.position.reader.isEnd(page) ? Number.POSITIVE_INFINITY : null;
+    if (this.position.reader.kind === 'single') return mayBeCut(this.position.feed, page) ? null : known;
+    return isShort || page.isLast ? Number.POSITIVE_INFINITY : null;
   }
 
   private moveTo(next: KeysetCursor, seam: Seam | null): void {

@@ -1,5 +1,5 @@
 import { retryDeadLetters } from '../../../src/pipeline/rounds/retry-dead-letters';
-import { commandLineHere } from '../../support/cli';
+import { commandLineHere, jsonLines, outcome } from '../../support/cli';
 import { leaveDeadLetters, sha256 } from '../../support/dead-letters';
 import { testFeed } from '../../support/feeds';
 import { ipo } from '../../support/records';
@@ -15,11 +15,8 @@ beforeEach(async () => {
   publisher = await testPublisher(feed, vendor);
 });
 
-async function list(...args: string[]) {
-  const process = cli(['dead-letters', 'list', ...args, '--data-dir', publisher.dataDir]);
-  const { code } = await process.ended();
-  return { code, stdout: process.stdout(), stderr: process.stderr() };
-}
+const list = (...args: string[]) =>
+  outcome(cli(['dead-letters', 'list', ...args, '--data-dir', publisher.dataDir]));
 
 it('shows what is kept, the oldest first, and nothing that was retried', async () => {
   const row = JSON.stringify(ipo({ id: 'a', updated: 5 }));
@@ -32,9 +29,9 @@ it('shows what is kept, the oldest first, and nothing that was retried', async (
     { raw: row, ageMs: 200 },
     { raw: cut, bytes: 5_000_000, ageMs: 3 * 86_400_000 },
   );
-  const { code, stdout } = await list('ipos');
+  const { code, out } = await list('ipos');
   expect(code).toBe(0);
-  const lines = stdout.split('\n');
+  const lines = out.split('\n');
   expect(lines[0]).toBe(
     `ipos  ${sha256(cut).slice(0, 12)}  5000000 bytes, the first ${Buffer.byteLength(cut)} kept, 3 d old`,
   );
@@ -52,21 +49,18 @@ it('shows what is kept, the oldest first, and nothing that was retried', async (
     tooOld: 0,
     superseded: 0,
   });
-  const json = (await list('--json')).stdout
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line));
+  const json = jsonLines<{ raw: string; cut: boolean }>((await list('--json')).out);
   expect(json.map(({ raw }) => raw)).toEqual([cut, bad]);
-  expect(Object.keys(json[0])).toEqual(['feed', 'reason', 'sha256', 'bytes', 'cut', 'ts_ms', 'raw']);
+  expect(Object.keys(json[0]!)).toEqual(['feed', 'reason', 'sha256', 'bytes', 'cut', 'ts_ms', 'raw']);
   expect(json.map((letter) => letter.cut)).toEqual([true, false]);
 });
 
 it('says when there is nothing, no such feed, or no log', async () => {
-  expect(await list()).toMatchObject({ code: 0, stdout: 'No dead letters of insights, analysts, ipos.\n' });
-  expect(await list('--json')).toMatchObject({ code: 0, stdout: '' });
+  expect(await list()).toMatchObject({ code: 0, out: 'No dead letters of insights, analysts, ipos.\n' });
+  expect(await list('--json')).toMatchObject({ code: 0, out: '' });
   const unknown = await list('ipo');
   expect(unknown.code).toBe(2);
-  expect(unknown.stderr).toContain('there is no feed ipo; there are insights, analysts, ipos');
+  expect(unknown.err).toContain('there is no feed ipo; there are insights, analysts, ipos');
   const process = cli(['dead-letters', 'list', '--data-dir', `${publisher.dataDir}/none`]);
   expect(await process.ended()).toMatchObject({ code: 1 });
   expect(process.stderr()).toContain('LOG_MISSING');

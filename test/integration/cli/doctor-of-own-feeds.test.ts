@@ -5,6 +5,7 @@ import { avroRecord } from '../../support/avro';
 import { commandLineHere } from '../../support/cli';
 import { askDoctor } from '../../support/doctor';
 import { sendJson, startHttpServer } from '../../support/http-server';
+import { namedRows } from '../../support/named-rows';
 import { tempFolder } from '../../support/temp-folder';
 
 const here = commandLineHere();
@@ -55,32 +56,30 @@ async function examined(answer: Answer, own: object = {}, beside: object = {}, h
   }
 }
 
-it.each<[string, Answer, string, RegExp]>([
-  [
-    'shows its own second',
-    (query) => pageOf(since(query.since), query.page),
-    'ok',
-    /updated filter honoured/,
-  ],
-  [
-    'leaves out its own second',
-    (query) => pageOf(since(query.since + 1), query.page),
-    'warning',
-    /the parameter since leaves out rows of the very second that is asked for/,
-  ],
-  [
-    'leaves out some later rows',
-    (query) => pageOf(query.since === 0 ? rows : since(Math.max(query.since, begin + 49 * 20)), query.page),
-    'warning',
-    /the parameter since leaves out rows that were updated later/,
-  ],
-  [
-    'shows nothing',
-    (query) => pageOf(query.since === 0 ? rows : [], query.page),
-    'ok',
-    /no answer shows whether it includes its own second/,
-  ],
-])('a filter that %s', async (_, answer, state, found) => {
+it.each(
+  namedRows<[Answer, string, RegExp]>({
+    'shows its own second': [
+      (query) => pageOf(since(query.since), query.page),
+      'ok',
+      /updated filter honoured/,
+    ],
+    'leaves out its own second': [
+      (query) => pageOf(since(query.since + 1), query.page),
+      'warning',
+      /the parameter since leaves out rows of the very second that is asked for/,
+    ],
+    'leaves out some later rows': [
+      (query) => pageOf(query.since === 0 ? rows : since(Math.max(query.since, begin + 49 * 20)), query.page),
+      'warning',
+      /the parameter since leaves out rows that were updated later/,
+    ],
+    'shows nothing': [
+      (query) => pageOf(query.since === 0 ? rows : [], query.page),
+      'ok',
+      /no answer shows whether it includes its own second/,
+    ],
+  }),
+)('a filter that %s', async (_, answer, state, found) => {
   const check = await examined(answer);
   expect(check).toMatchObject({ state, found: expect.stringMatching(found) as string });
 });

@@ -15,6 +15,7 @@ import type { FaultRule } from '../../../src/simulator/http/faults';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { commandLine, commandLineHere, until } from '../../support/cli';
 import { askDoctor, type DoctorLine } from '../../support/doctor';
+import { namedRows } from '../../support/named-rows';
 import { fillDisk, hasSmallDisks, onSmallDisk } from '../../support/small-disk';
 import { tempFolder } from '../../support/temp-folder';
 import { until as eventually } from '../../support/until';
@@ -64,58 +65,53 @@ it('says how each feed is served', async () => {
   expect(of('feed', 'ipos').found).toContain('400 records in all');
 });
 
-describe.each<[string, BehaviourChange | FaultRule, Partial<DoctorLine>, RegExp, RegExp]>([
-  [
-    'ignores the page parameter',
-    { ignorePaging: true },
-    { state: 'failed', code: 'SCAN_PAGING_IGNORED' },
-    /parameter page is ignored/,
-    /paging parameters in highwater.yaml/,
-  ],
-  [
-    'ignores the updated filter',
-    { ignoreUpdated: true },
-    { state: 'failed' },
-    /parameter parameters\[updated\] is ignored/,
-    /parameters\.updatedSince/,
-  ],
-  ['gives no order', { order: 'shuffled' }, { state: 'warning' }, /not ordered by updated/, /order/],
-  [
-    'leaves out ids',
-    { drift: { withoutId: 0.1 } },
-    { state: 'warning' },
-    /\d+ of 400 records have no usable id or updated/,
-    /ipos\.dead-letters/,
-  ],
-  [
-    'answers under another key',
-    { fault: { kind: 'wrong-key' }, feed: 'ipos', times: 100 },
-    { state: 'failed', code: 'SOURCE_WRONG_SHAPE' },
-    /ipos/,
-    /responseKey/,
-  ],
-  [
-    'answers with a page for people',
-    { fault: { kind: 'status', status: 200, shape: 'html' }, feed: 'ipos', times: 100 },
-    { state: 'failed', code: 'SOURCE_NOT_JSON' },
-    /ipos/,
-    /HIGHWATER_API_URL/,
-  ],
-  [
-    'has no such path',
-    { fault: { kind: 'no-route' }, feed: 'ipos', times: 100 },
-    { state: 'failed', code: 'SOURCE_NOT_FOUND' },
-    /404/,
-    /path/,
-  ],
-  [
-    'fails behind the first page',
-    { fault: { kind: 'status', status: 500 }, feed: 'ipos', skip: 1, times: 100 },
-    { state: 'failed', code: 'SOURCE_UNAVAILABLE' },
-    /500/,
-    /vendor/,
-  ],
-])('a feed whose server %s', (_, change, expected, found, remedy) => {
+describe.each(
+  namedRows<[BehaviourChange | FaultRule, Partial<DoctorLine>, RegExp, RegExp]>({
+    'ignores the page parameter': [
+      { ignorePaging: true },
+      { state: 'failed', code: 'SCAN_PAGING_IGNORED' },
+      /parameter page is ignored/,
+      /paging parameters in highwater.yaml/,
+    ],
+    'ignores the updated filter': [
+      { ignoreUpdated: true },
+      { state: 'failed' },
+      /parameter parameters\[updated\] is ignored/,
+      /parameters\.updatedSince/,
+    ],
+    'gives no order': [{ order: 'shuffled' }, { state: 'warning' }, /not ordered by updated/, /order/],
+    'leaves out ids': [
+      { drift: { withoutId: 0.1 } },
+      { state: 'warning' },
+      /\d+ of 400 records have no usable id or updated/,
+      /ipos\.dead-letters/,
+    ],
+    'answers under another key': [
+      { fault: { kind: 'wrong-key' }, feed: 'ipos', times: 100 },
+      { state: 'failed', code: 'SOURCE_WRONG_SHAPE' },
+      /ipos/,
+      /responseKey/,
+    ],
+    'answers with a page for people': [
+      { fault: { kind: 'status', status: 200, shape: 'html' }, feed: 'ipos', times: 100 },
+      { state: 'failed', code: 'SOURCE_NOT_JSON' },
+      /ipos/,
+      /HIGHWATER_API_URL/,
+    ],
+    'has no such path': [
+      { fault: { kind: 'no-route' }, feed: 'ipos', times: 100 },
+      { state: 'failed', code: 'SOURCE_NOT_FOUND' },
+      /404/,
+      /path/,
+    ],
+    'fails behind the first page': [
+      { fault: { kind: 'status', status: 500 }, feed: 'ipos', skip: 1, times: 100 },
+      { state: 'failed', code: 'SOURCE_UNAVAILABLE' },
+      /500/,
+      /vendor/,
+    ],
+  }),
+)('a feed whose server %s', (_, change, expected, found, remedy) => {
   it('is named, alone, with what to do', async () => {
     if ('fault' in change) simulator.fault(change);
     else if ('drift' in change) {

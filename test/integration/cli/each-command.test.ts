@@ -1,5 +1,5 @@
-import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
-import { commandLine } from '../../support/cli';
+import { commandLine, outcome } from '../../support/cli';
+import { simulatedApi } from '../../support/simulated-api';
 import { tempFolder } from '../../support/temp-folder';
 
 /**
@@ -9,18 +9,13 @@ import { tempFolder } from '../../support/temp-folder';
 
 const cli = commandLine();
 const folder = tempFolder();
-let simulator: Simulator;
-beforeEach(async () => {
-  simulator = await startSimulator({ records: { insights: 5, analysts: 5, ipos: 5 } });
-});
-afterEach(() => simulator.stop());
+const api = simulatedApi({ insights: 5, analysts: 5, ipos: 5 });
 
 async function run(line: string): Promise<[code: number | null, said: string]> {
-  const { url, token } = simulator;
+  const { url, token } = api();
   const env = { HIGHWATER_API_URL: url, HIGHWATER_API_TOKEN: token, HIGHWATER_FEEDS: 'ipos' };
-  const started = cli(line.split(' '), { cwd: folder(), env });
-  const { code } = await started.ended();
-  return [code, started.stdout() + started.stderr()];
+  const { code, said } = await outcome(cli(line.split(' '), { cwd: folder(), env }));
+  return [code, said];
 }
 
 const overTheLog: readonly [string, number, RegExp][] = [

@@ -1,31 +1,27 @@
 import { errorKinds } from '../../../src/errors';
-import { commandLineHere } from '../../support/cli';
+import { commandLineHere, outcome } from '../../support/cli';
 import { tempFolder } from '../../support/temp-folder';
 
 const cli = commandLineHere();
 const folder = tempFolder();
 
-async function explain(...args: string[]) {
-  const command = cli(['explain', ...args], { cwd: folder() });
-  const { code } = await command.ended();
-  return { code, stdout: command.stdout(), stderr: command.stderr() };
-}
+const explain = (...args: string[]) => outcome(cli(['explain', ...args], { cwd: folder() }));
 
 it('shows the page of a code, however it is written', async () => {
-  const { code, stdout } = await explain('log_owned');
+  const { code, out } = await explain('log_owned');
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^LOG_OWNED\n\nA live publisher holds the data folder/);
-  expect(stdout).toContain(`What to do: ${errorKinds.LOG_OWNED.remedy}`);
+  expect(out).toMatch(/^LOG_OWNED\n\nA live publisher holds the data folder/);
+  expect(out).toContain(`What to do: ${errorKinds.LOG_OWNED.remedy}`);
 });
 
 it('lists all codes', async () => {
-  const { code, stdout } = await explain();
+  const { code, out } = await explain();
   expect(code).toBe(0);
-  expect(stdout.match(/^\w+/gm)).toEqual(Object.keys(errorKinds));
+  expect(out.match(/^\w+/gm)).toEqual(Object.keys(errorKinds));
 });
 
 it('says which code was meant', async () => {
-  const { code, stderr } = await explain('LOG_OWNT');
+  const { code, err } = await explain('LOG_OWNT');
   expect(code).toBe(2);
-  expect(stderr).toContain('did you mean LOG_OWNED?');
+  expect(err).toContain('did you mean LOG_OWNED?');
 });

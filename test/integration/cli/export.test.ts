@@ -4,7 +4,7 @@ import { schemaFolder } from '../../../src/avro/schemas';
 import { openLocalLog } from '../../../src/log/local/local-log';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { type ChangeWriter, changeWriter } from '../../support/change-writer';
-import { commandLine, commandLineHere } from '../../support/cli';
+import { commandLine, commandLineHere, jsonLines, outcome } from '../../support/cli';
 import { endsWithTest } from '../../support/ends';
 import { parquetFile } from '../../support/parquet-file';
 import { hasSmallDisks, onSmallDisk } from '../../support/small-disk';
@@ -28,20 +28,13 @@ async function published(api: Simulator): Promise<void> {
   expect(await here(['run', '--once'], { cwd: folder(), env }).ended()).toEqual({ code: 0, signal: null });
 }
 
-async function run(...args: string[]) {
-  const process = here(args, { cwd: folder() });
-  const { code } = await process.ended();
-  return { code, out: process.stdout(), err: process.stderr() };
-}
+const run = (...args: string[]) => outcome(here(args, { cwd: folder() }));
 
 /** Rows of an export to stdout. */
 async function rows(...args: string[]): Promise<Record<string, unknown>[]> {
   const { code, out, err } = await run('export', ...args);
   expect([code, err]).toEqual([0, expect.stringMatching(/: [\d,]+ rows?/)]);
-  return out
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line));
+  return jsonLines(out);
 }
 
 describe('what a publisher wrote', () => {

@@ -1,5 +1,5 @@
 import { retryDeadLetters } from '../../../src/pipeline/rounds/retry-dead-letters';
-import { commandLineHere } from '../../support/cli';
+import { commandLineHere, outcome } from '../../support/cli';
 import { commitRecords, leaveDeadLetters } from '../../support/dead-letters';
 import { testFeed } from '../../support/feeds';
 import { ipo } from '../../support/records';
@@ -34,11 +34,7 @@ async function leaveForeign(topic: string): Promise<void> {
   await commitRecords(publisher.owned(), records);
 }
 
-async function run(...args: string[]) {
-  const process = cli([...args, '--data-dir', publisher.dataDir]);
-  const { code } = await process.ended();
-  return { code, out: process.stdout(), err: process.stderr() };
-}
+const run = (...args: string[]) => outcome(cli([...args, '--data-dir', publisher.dataDir]));
 
 it('tail shows the records around them, names each or its schema once, and exits with 1', async () => {
   await leaveForeign('ipos');

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { freePort } from '../../../tools/servers/ports';
-import { type CliProcess, commandLine, commandLineHere } from '../../support/cli';
+import { type CliProcess, commandLine, commandLineHere, outcome } from '../../support/cli';
 import { startHttpServer } from '../../support/http-server';
 import { tempFolder } from '../../support/temp-folder';
 import { until } from '../../support/until';
@@ -13,9 +13,8 @@ const folder = tempFolder();
 
 /** Exit code and output. */
 async function check(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
-  const one = here(['healthcheck', ...args], { cwd: folder(), env });
-  const { code } = await one.ended();
-  return { code, said: one.stdout() + one.stderr() };
+  const { code, said } = await outcome(here(['healthcheck', ...args], { cwd: folder(), env }));
+  return { code, said };
 }
 
 describe('highwater healthcheck', () => {

@@ -3,8 +3,9 @@ import path from 'node:path';
 import { parse } from 'yaml';
 import { type ApiServer, type ApiShape, startApi } from '../../support/apis/api-server';
 import { brevo, clickup, github, stripe, zendesk } from '../../support/apis/shapes';
-import { commandLineHere } from '../../support/cli';
+import { commandLineHere, outcome } from '../../support/cli';
 import { sendJson, startHttpServer } from '../../support/http-server';
+import { namedRows } from '../../support/named-rows';
 import { tempFolder } from '../../support/temp-folder';
 
 const cli = commandLineHere();
@@ -16,12 +17,12 @@ afterEach(async () => {
   server = null;
 });
 
+const ran = (line: readonly string[]) => outcome(cli(line, { cwd: folder() }));
+
 async function init(shape: ApiShape, args: readonly string[], query = '') {
   server ??= await startApi(shape, { rows: 250 });
   const url = `${server.url}${shape.path}${query}`;
-  const started = cli(['init', url, ...args], { cwd: folder(), env: { SHOP_TOKEN: shape.token } });
-  const { code } = await started.ended();
-  return { code, out: started.stdout(), err: started.stderr() };
+  return outcome(cli(['init', url, ...args], { cwd: folder(), env: { SHOP_TOKEN: shape.token } }));
 }
 
 const feeds = () => parse(readFileSync(path.join(folder(), 'highwater.yaml'), 'utf8')).feeds;
@@ -133,9 +134,7 @@ describe('an endpoint of tasks', () => {
       sendJson(response, rows === null ? { message: 'too old' } : { tasks: rows }, rows === null ? 400 : 200);
     });
     try {
-      const started = cli(['init', `${url}/tasks`, ...args], { cwd: folder() });
-      const { code } = await started.ended();
-      return { code, out: started.stdout(), err: started.stderr() };
+      return await outcome(cli(['init', `${url}/tasks`, ...args], { cwd: folder() }));
     } finally {
       await stop();
     }
@@ -272,11 +271,6 @@ describe('an endpoint that gives 100 of 250 rows', () => {
       sendJson(response, { ...more, orders: all.slice(from, next) });
     });
     try {
-      const ran = async (line: readonly string[]) => {
-        const started = cli(line, { cwd: folder() });
-        const { code } = await started.ended();
-        return { code, out: started.stdout(), err: started.stderr() };
-      };
       const first = await ran(['init', `${url}/v1/orders`, '--no-events']);
       const others = [];
       for (const line of then) others.push(await ran(line));
@@ -287,32 +281,30 @@ describe('an endpoint that gives 100 of 250 rows', () => {
   }
   const skipped = (url: URL) => url.searchParams.get('$skiptoken');
 
-  it.each<[string, Beside, (url: URL) => string | null, object]>([
-    [
-      'OData',
-      (n, own) => ({ '@odata.nextLink': `${own}/v1/orders?$skiptoken=${n}` }),
-      skipped,
-      { style: 'link', from: '@odata.nextLink' },
-    ],
-    [
-      'Salesforce',
-      (n) => ({ done: false, totalSize: 250, nextRecordsUrl: `/v1/orders/01g-${n}` }),
-      (url) => /-(\d+)$/.exec(url.pathname)?.[1] ?? null,
-      { style: 'link', from: 'nextRecordsUrl' },
-    ],
-    [
-      'HAL behind another host',
-      (n) => ({ _links: { next: { href: `https://inside:8443/v1/orders?$skiptoken=${n}` } } }),
-      skipped,
-      { style: 'link', from: '_links.next.href', followPath: true },
-    ],
-    [
-      'a scroll',
-      (n) => ({ scrollId: `${n}` }),
-      (url) => url.searchParams.get('scrollId'),
-      { style: 'cursor', parameter: 'scrollId', from: 'scrollId' },
-    ],
-  ])('in the way of %s: all of them are published', async (_, beside, nextOf, paging) => {
+  it.each(
+    namedRows<[Beside, (url: URL) => string | null, object]>({
+      OData: [
+        (n, own) => ({ '@odata.nextLink': `${own}/v1/orders?$skiptoken=${n}` }),
+        skipped,
+        { style: 'link', from: '@odata.nextLink' },
+      ],
+      Salesforce: [
+        (n) => ({ done: false, totalSize: 250, nextRecordsUrl: `/v1/orders/01g-${n}` }),
+        (url) => /-(\d+)$/.exec(url.pathname)?.[1] ?? null,
+        { style: 'link', from: 'nextRecordsUrl' },
+      ],
+      'HAL behind another host': [
+        (n) => ({ _links: { next: { href: `https://inside:8443/v1/orders?$skiptoken=${n}` } } }),
+        skipped,
+        { style: 'link', from: '_links.next.href', followPath: true },
+      ],
+      'a scroll': [
+        (n) => ({ scrollId: `${n}` }),
+        (url) => url.searchParams.get('scrollId'),
+        { style: 'cursor', parameter: 'scrollId', from: 'scrollId' },
+      ],
+    }),
+  )('in the way of %s: all of them are published', async (_, beside, nextOf, paging) => {
     const then = [
       ['run', '--once'],
       ['tail', 'orders', '--from-beginning', '--no-follow'],
@@ -387,11 +379,6 @@ describe('a shop with numbers as ids, a limit of requests, and members without a
       sendJson(response, { orders: found.slice((page - 1) * size, page * size) });
     });
     try {
-      const ran = async (line: readonly string[]) => {
-        const started = cli(line, { cwd: folder() });
-        const { code } = await started.ended();
-        return { code, out: started.stdout(), err: started.stderr() };
-      };
       const first = await ran(['init', `${url}/v1/order-lines.json`]);
       const asked = [...times];
       return { ...first, asked, run: await ran(['run', '--once']) };

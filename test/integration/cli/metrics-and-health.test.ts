@@ -4,9 +4,9 @@ import { connect, createServer } from 'node:net';
 import path from 'node:path';
 import Database from 'libsql';
 import type { FaultRule } from '../../../src/simulator/http/faults';
-import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { type CliProcess, commandLine, commandLineHere } from '../../support/cli';
 import { samplesOf } from '../../support/metrics-text';
+import { apiEnv, simulatedApi } from '../../support/simulated-api';
 import { tempFolder } from '../../support/temp-folder';
 import { until } from '../../support/until';
 
@@ -15,16 +15,10 @@ const here = commandLineHere();
 const folder = tempFolder();
 const token = 'tok~en+MARKED/9f8e7d6c';
 const httpToken = 'http-MARKED-1a2b3c4d';
-let simulator: Simulator;
-
-beforeEach(async () => {
-  simulator = await startSimulator({ records: { insights: 20, analysts: 20, ipos: 40 }, tokens: [token] });
-});
-afterEach(() => simulator.stop());
+const api = simulatedApi({ insights: 20, analysts: 20, ipos: 40 }, { tokens: [token] });
 
 const apiOf = () => ({
-  HIGHWATER_API_URL: simulator.url,
-  HIGHWATER_API_TOKEN: token,
+  ...apiEnv(api()),
   HIGHWATER_REQUESTS_PER_SECOND: '1000',
 });
 
@@ -80,7 +74,7 @@ async function metric(
 }
 
 function anyIpo() {
-  const [record] = simulator.truth('ipos').values();
+  const [record] = api().truth('ipos').values();
   const { updated: _, ...rest } = record as Record<string, unknown>;
   return rest;
 }
@@ -100,27 +94,27 @@ it('metrics move as changes are published, and the heartbeat goes on when nothin
   );
 
   const ipo = anyIpo();
-  simulator.stores.ipos.upsert({ ...ipo, id: 'new-ipo' } as never);
+  api().stores.ipos.upsert({ ...ipo, id: 'new-ipo' } as never);
   await until(async () => (await metric(url, 'highwater_changes_total', { op: 'c' })) === 1);
   expect(await metric(url, 'highwater_tracked_records')).toBe(41);
   const latency = await metric(url, 'highwater_observation_latency_seconds_sum');
   expect(latency).toBeGreaterThanOrEqual(0);
   expect(latency).toBeLessThan(30);
 
-  simulator.stores.ipos.upsert({ ...ipo, deal_status: 'Withdrawn' } as never);
+  api().stores.ipos.upsert({ ...ipo, deal_status: 'Withdrawn' } as never);
   await until(async () => (await metric(url, 'highwater_changes_total', { op: 'u' })) === 1);
   expect(await metric(url, 'highwater_transitions_total', { type: 'DealStatusChanged' })).toBeGreaterThan(0);
 
   // A write in the second of the change before it does not move `updated`.
   await until(async () => {
-    simulator.stores.ipos.upsert({ ...ipo, deal_status: 'Withdrawn' } as never);
+    api().stores.ipos.upsert({ ...ipo, deal_status: 'Withdrawn' } as never);
     return (await metric(url, 'highwater_touches_total'))! > 0;
   });
 
-  simulator.stores.ipos.upsert({ ...ipo, id: 'drifted', not_in_schema: { a: 1 } } as never);
+  api().stores.ipos.upsert({ ...ipo, id: 'drifted', not_in_schema: { a: 1 } } as never);
   await until(async () => (await metric(url, 'highwater_drifted_values_total')) === 1);
 
-  simulator.stores.ipos.remove('new-ipo');
+  api().stores.ipos.remove('new-ipo');
   const reconcile = here(['reconcile', 'ipos', '--allow-deletes', '1'], { cwd: folder(), env: apiOf() });
   expect((await reconcile.ended()).code).toBe(0);
   expect(await metric(url, 'highwater_changes_total', { op: 'd' })).toBe(1);
@@ -174,7 +168,7 @@ it('metrics and `status` say how much of the file the log takes, and how much of
 });
 
 it('a parked feed is said to be so, and nothing is said against the others', async () => {
-  simulator.fault({ fault: { kind: 'status', status: 401 }, feed: 'analysts', probability: 1 } as FaultRule);
+  api().fault({ fault: { kind: 'status', status: 401 }, feed: 'analysts', probability: 1 } as FaultRule);
   const url = await addressOf(run());
   for (const feed of ['ipos', 'insights'])
     await until(async () => (await readyz(url)).feeds[feed]?.ready === true);
@@ -198,7 +192,7 @@ it('a parked feed is said to be so, and nothing is said against the others', asy
 it('a feed is behind while the API is down, and comes back with it', async () => {
   const url = await addressOf(run());
   await until(() => isReady(url));
-  simulator.fault({ fault: { kind: 'status', status: 503 }, probability: 1 } as FaultRule);
+  api().fault({ fault: { kind: 'status', status: 503 }, probability: 1 } as FaultRule);
   await until(async () =>
     Object.values((await readyz(url)).feeds).every(({ condition }) => condition === 'behind'),
   );
@@ -207,7 +201,7 @@ it('a feed is behind while the API is down, and comes back with it', async () =>
   );
   expect((await get(`${url}/livez`)).status).toBe(200);
   expect(await metric(url, 'highwater_failures_total', { reason: 'SOURCE_UNAVAILABLE' })).toBeGreaterThan(0);
-  simulator.clearFaults();
+  api().clearFaults();
   await until(() => isReady(url));
 });
 
@@ -230,7 +224,7 @@ it('does not listen where other machines reach it without a token, and names the
   const refused = run([], { HIGHWATER_HTTP_HOST: '0.0.0.0' });
   expect(await refused.ended()).toEqual({ code: 2, signal: null });
   expect(refused.stderr()).toMatch(/CONFIG_INVALID[\s\S]*httpToken: is not set.*HIGHWATER_HTTP_TOKEN_FILE/);
-  expect(simulator.requests()).toStrictEqual([]);
+  expect(api().requests()).toStrictEqual([]);
 });
 
 it('names a port that another program has, and starts nothing', async () => {
@@ -245,7 +239,7 @@ it('names a port that another program has, and starts nothing', async () => {
         `PORT_UNAVAILABLE[\\s\\S]*port ${port} of 127.0.0.1 cannot be used: another program listens`,
       ),
     );
-    expect(simulator.requests()).toStrictEqual([]);
+    expect(api().requests()).toStrictEqual([]);
   } finally {
     taken.close();
   }
@@ -276,44 +270,3 @@ it('has no page with --once, nor without a port', async () => {
   expect(await single.ended()).toEqual({ code: 0, signal: null });
   expect(single.stderr()).not.toContain('/metrics');
 });
-
-it('never shows a token, whatever the API answers (I10)', async () => {
-  const url = await addressOf(run([], { HIGHWATER_HTTP_TOKEN: httpToken }));
-  await until(() => isReady(url));
-  const authorization = `Bearer ${httpToken}`;
-  const spellings = [token, httpToken].flatMap((secret) => [
-    secret,
-    encodeURIComponent(secret),
-    Buffer.from(secret).toString('base64').slice(0, -4),
-    Buffer.from(`x${secret}`).toString('base64').slice(4, -4),
-  ]);
-  const pages = ['/metrics', '/readyz', '/livez', '/nothing', `/${httpToken}`, `/metrics?token=${token}`];
-  const faults = [
-    { kind: 'status', status: 500, shape: 'text' },
-    { kind: 'redirect' },
-    { kind: 'not-ok' },
-    { kind: 'status', status: 200, shape: 'html' },
-    { kind: 'reset' },
-    { kind: 'status', status: 401 },
-  ];
-  for (const fault of faults) {
-    const before = (await failures(url, authorization)) ?? 0;
-    simulator.fault({ fault, probability: 1 } as FaultRule);
-    await until(async () => ((await failures(url, authorization)) ?? 0) > before);
-    for (const page of pages) {
-      for (const headers of [{}, { authorization }]) {
-        const { text, headers: answered } = await get(`${url}${page}`, headers as Record<string, string>);
-        const all = `${text}${JSON.stringify([...answered])}`;
-        for (const secret of spellings) expect(all).not.toContain(secret);
-        expect(all).not.toContain('MARKED');
-      }
-    }
-    simulator.clearFaults();
-  }
-});
-
-/** Failures of all feeds together. */
-async function failures(url: string, authorization: string): Promise<number> {
-  const { text } = await get(`${url}/metrics`, { authorization });
-  return samplesOf(text, 'highwater_failures_total').reduce((sum, { value }) => sum + value, 0);
-}

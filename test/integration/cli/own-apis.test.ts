@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { stringify } from 'yaml';
 import { avroRecord } from '../../support/avro';
-import { commandLineHere } from '../../support/cli';
+import { commandLineHere, jsonLines, outcome } from '../../support/cli';
 import { type HttpServer, sendJson, startHttpServer } from '../../support/http-server';
 import { everySpelling, filesUnder, findSecrets, markedSecret } from '../../support/marked-secrets';
 import { tempFolder } from '../../support/temp-folder';
@@ -71,42 +71,35 @@ async function highwater(args: readonly string[], change: Readonly<Record<string
     HIGHWATER_REQUESTS_PER_SECOND: '1000',
     ...change,
   };
-  const command = cli(args, { cwd: folder(), env });
-  const { code } = await command.ended();
-  const places = ['stdout', 'stderr'].map((name) => ({ name, content: command[name as 'stdout']() }));
-  expect(findSecrets([shopToken, stockToken], [...places, ...filesUnder(folder())])).toStrictEqual([]);
-  return { code, stdout: command.stdout(), stderr: command.stderr() };
+  const ended = await outcome(cli(args, { cwd: folder(), env }));
+  const places = [{ name: 'what was printed', content: ended.said }, ...filesUnder(folder())];
+  expect(findSecrets([shopToken, stockToken], places)).toStrictEqual([]);
+  return ended;
 }
 
 it('publishes feeds of two APIs, with no general address and no general token', async () => {
   const once = await highwater(['run', '--once', '--log-level', 'debug']);
-  expect([once.code, once.stderr]).toEqual([0, expect.stringContaining(`Reading ${shop.url}: orders, once`)]);
+  expect([once.code, once.err]).toEqual([0, expect.stringContaining(`Reading ${shop.url}: orders, once`)]);
   for (const topic of ['orders', 'levels']) {
-    const { stdout } = await highwater(['tail', topic, '--from-beginning', '--no-follow', '--json']);
-    expect(stdout.trim().split('\n')).toHaveLength(rows.length);
+    const { out } = await highwater(['tail', topic, '--from-beginning', '--no-follow', '--json']);
+    expect(out.trim().split('\n')).toHaveLength(rows.length);
   }
 });
 
 it('status names the API of each feed, without tokens', async () => {
   await highwater(['run', '--once']);
-  const { stdout } = await highwater(['status', '--json']);
-  const apis = stdout
-    .trim()
-    .split('\n')
-    .map((line) => (JSON.parse(line) as { readonly api: string }).api);
+  const { out } = await highwater(['status', '--json']);
+  const apis = jsonLines<{ readonly api: string }>(out).map(({ api }) => api);
   expect(apis).toEqual([shop.url, stock.url]);
   const table = await highwater(['status']);
-  expect(table.stdout).toMatch(/^FEED .* API +OWNER$/m);
-  expect(table.stdout).toContain(shop.url.replace('http://', ''));
+  expect(table.out).toMatch(/^FEED .* API +OWNER$/m);
+  expect(table.out).toContain(shop.url.replace('http://', ''));
 });
 
 it('doctor examines each API once, and names the variable of a token that is not set', async () => {
   const checks = async (change = {}) => {
-    const { stdout } = await highwater(['doctor', '--json'], change);
-    return stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Record<string, string>);
+    const { out } = await highwater(['doctor', '--json'], change);
+    return jsonLines<Record<string, string>>(out);
   };
   const all = await checks();
   expect(all.filter(({ check }) => check === 'api').map(({ found }) => found)).toEqual([
@@ -132,8 +125,8 @@ it('doctor examines each API once, and names the variable of a token that is not
 it('a refused token names its scheme, and the feed of the other API goes on', async () => {
   const once = await highwater(['run', '--once'], { SHOP_TOKEN: `${shopToken.value}x` });
   expect(once.code).toBe(1);
-  expect(once.stderr).toContain('SOURCE_UNAUTHORIZED');
-  expect(once.stderr).toContain('the token was sent as a bearer token');
-  const { stdout } = await highwater(['tail', 'levels', '--from-beginning', '--no-follow', '--json']);
-  expect(stdout.trim().split('\n')).toHaveLength(rows.length);
+  expect(once.err).toContain('SOURCE_UNAUTHORIZED');
+  expect(once.err).toContain('the token was sent as a bearer token');
+  const { out } = await highwater(['tail', 'levels', '--from-beginning', '--no-follow', '--json']);
+  expect(out.trim().split('\n')).toHaveLength(rows.length);
 });

@@ -1,3 +1,4 @@
+import { jsonLines } from '../../support/cli';
 import { cliPublisher } from '../../support/cli-publisher';
 
 const publisher = cliPublisher(() => ({}));
@@ -6,10 +7,7 @@ it('a new topic has as many partitions as the setting says, and keeps them', asy
   const store = publisher.api().stores.ipos;
   const partitions = async () => {
     const { out } = await publisher.done(['tail', 'ipos', '--json', '--from-beginning', '--no-follow']);
-    const lines = out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const lines = jsonLines<{ key: string; partition: number }>(out);
     return lines.map(({ key, partition }) => [key, partition] as const);
   };
   expect((await publisher.done(['run', '--once', '--partitions', '5'])).code).toBe(0);

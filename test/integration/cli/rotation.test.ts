@@ -3,7 +3,6 @@ import { get } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { type Authority, authority } from '../../support/certificates';
 import { type CliProcess, commandLine } from '../../support/cli';
 import { sendJson, startHttpServer } from '../../support/http-server';
@@ -14,6 +13,7 @@ import {
   markedSecret,
   type Place,
 } from '../../support/marked-secrets';
+import { apiEnv, simulatedApi } from '../../support/simulated-api';
 import { tempFolder } from '../../support/temp-folder';
 import { until } from '../../support/until';
 
@@ -45,13 +45,9 @@ function publisher(env: Readonly<Record<string, string>>, ...args: readonly stri
 const printed = (process: CliProcess) => process.stdout() + process.stderr();
 
 describe('with a simulated API', () => {
-  let api: Simulator;
-  beforeEach(async () => {
-    api = await startSimulator({ records: { insights: 0, analysts: 0, ipos: 20 } });
-  });
-  afterEach(() => api.stop());
+  const api = simulatedApi({ ipos: 20 });
 
-  const settings = () => ({ HIGHWATER_API_URL: api.url, HIGHWATER_API_TOKEN: api.token });
+  const settings = () => apiEnv(api());
 
   it("the dashboard's token is the present content of its file", async () => {
     const [first, second] = ['first-admin-token-4711', 'second-admin-token-0815'];
@@ -75,7 +71,7 @@ describe('with a simulated API', () => {
 
   it("the API's authority is the present content of its file: a feed that refuses a certificate goes on by itself", async () => {
     const [ours, next] = [await authority('ours'), await authority('next')];
-    const front = await httpsFront(api.url, ours);
+    const front = await httpsFront(api().url, ours);
     try {
       const running = publisher({
         ...settings(),
@@ -91,8 +87,8 @@ describe('with a simulated API', () => {
       await until(() => printed(running).split('code=SOURCE_CERTIFICATE').length > 2);
       write('ca', next.cert);
       await running.sees(/Feed ipos is read again\..*after=SOURCE_CERTIFICATE/, 'stderr');
-      const { length } = api.requests('ipos');
-      await until(() => api.requests('ipos').length > length + 3);
+      const { length } = api().requests('ipos');
+      await until(() => api().requests('ipos').length > length + 3);
     } finally {
       await front.stop();
     }

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { openLocalLog } from '../../../src/log/local/local-log';
-import { commandLineHere } from '../../support/cli';
+import { commandLineHere, outcome } from '../../support/cli';
 import { transitionsOnFeedTopic } from '../../support/feeds';
 import { type HttpServer, sendJson, startHttpServer } from '../../support/http-server';
 import { tempFolder } from '../../support/temp-folder';
@@ -9,13 +9,8 @@ import { tempFolder } from '../../support/temp-folder';
 const cli = commandLineHere();
 const folder = tempFolder();
 
-type Finished = { readonly code: number | null; readonly out: string; readonly err: string };
-
-async function schemas(args: readonly string[], env: Record<string, string> = {}): Promise<Finished> {
-  const started = cli(['schemas', ...args], { cwd: folder(), env });
-  const { code } = await started.ended();
-  return { code, out: started.stdout(), err: started.stderr() };
-}
+const schemas = (args: readonly string[], env: Record<string, string> = {}) =>
+  outcome(cli(['schemas', ...args], { cwd: folder(), env }));
 
 const lines = (text: string) => text.split('\n').slice(0, -1);
 const json = (text: string) => lines(text).map((line) => JSON.parse(line));

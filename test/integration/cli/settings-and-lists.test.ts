@@ -11,17 +11,14 @@ import { openLocalLog } from '../../../src/log/local/local-log';
 import { exampleFile } from '../../../tools/generate/config-reference';
 import { build, root } from '../../support/build';
 import { changeWriter } from '../../support/change-writer';
-import { commandLineHere } from '../../support/cli';
+import { commandLineHere, jsonLines, outcome } from '../../support/cli';
 import { tempFolder } from '../../support/temp-folder';
 
 const here = commandLineHere();
 const folder = tempFolder();
 
-async function said(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const command = here(args, { cwd: folder(), env });
-  const { code } = await command.ended();
-  return { code, out: command.stdout(), err: command.stderr() };
-}
+const said = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  outcome(here(args, { cwd: folder(), env }));
 
 function filesBelow(...places: readonly string[]): string[] {
   return places.flatMap((place) => {
@@ -41,10 +38,7 @@ describe('highwater config', () => {
     const { code, out } = await said(['config', 'show', '--json', '--app-id', 'desk'], env);
     expect(code).toBe(0);
     expect(out).not.toContain('S3CRET');
-    const all = out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const all = jsonLines<Record<string, unknown>>(out);
     expect(all.map(({ key }) => key)).toEqual(settingKeys);
     expect(all).toEqual(
       expect.arrayContaining([

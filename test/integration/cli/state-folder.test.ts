@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { keptImagesContract } from '../../contract/kept-images';
+import { jsonLines } from '../../support/cli';
 import { cliPublisher } from '../../support/cli-publisher';
 import { groupBy } from '../../support/log-records';
 import { fillDisk, hasSmallDisks, onSmallDisk } from '../../support/small-disk';
@@ -108,10 +109,7 @@ it('without a folder that can be written, images stay in memory, and run and doc
   expect((await running.ended()).code).toBe(0);
 
   const { out } = await publisher.done(['doctor', '--json', '--state-dir', path.join(state(), 'images')]);
-  const checks = out
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  const checks = jsonLines<Record<string, string>>(out);
   expect(checks.find(({ check }) => check === 'state-folder')).toMatchObject({
     state: 'warning',
     found: expect.stringContaining('1 KB for each record'),

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { freePort } from '../../../tools/servers/ports';
-import { commandLine, commandLineHere } from '../../support/cli';
+import { commandLine, commandLineHere, outcome } from '../../support/cli';
 import { tempFolder } from '../../support/temp-folder';
 import { until } from '../../support/until';
 
@@ -22,12 +22,8 @@ async function api(): Promise<Readonly<Record<string, string>>> {
   };
 }
 
-/** A command's output and exit code. */
-async function said(args: readonly string[], env: Readonly<Record<string, string>>) {
-  const command = here(args, { cwd: folder(), env });
-  const { code } = await command.ended();
-  return { code, text: command.stdout() + command.stderr() };
-}
+const ran = (args: readonly string[], env: Readonly<Record<string, string>>) =>
+  outcome(here(args, { cwd: folder(), env }));
 
 it('status names the members that drifted with their counts, and why the latest row became a dead letter', async () => {
   const env = await api();
@@ -39,13 +35,13 @@ it('status names the members that drifted with their counts, and why the latest 
   const publisher = cli(['run', '--feeds', 'ipos'], { cwd: folder(), env });
   await publisher.sees(/snapshot complete/, 'stderr');
   // Members that drifted are committed with the position after them.
-  await until(async () => (await said(['status', '--feeds', 'ipos'], env)).text.includes('cusip'));
-  const { text } = await said(['status', '--feeds', 'ipos'], env);
-  expect(text).toMatch(/cusip \(text, \d+ changes?\)/);
-  expect(text).toMatch(/insider_lockup_days \(text instead of \w+, \d+ changes?\)/);
-  expect(text).toContain('The latest: the record has no usable id');
-  const json = await said(['status', '--feeds', 'ipos', '--json'], env);
-  const { problems } = JSON.parse(json.text) as { readonly problems: readonly { readonly code: string }[] };
+  await until(async () => (await ran(['status', '--feeds', 'ipos'], env)).said.includes('cusip'));
+  const { said } = await ran(['status', '--feeds', 'ipos'], env);
+  expect(said).toMatch(/cusip \(text, \d+ changes?\)/);
+  expect(said).toMatch(/insider_lockup_days \(text instead of \w+, \d+ changes?\)/);
+  expect(said).toContain('The latest: the record has no usable id');
+  const json = await ran(['status', '--feeds', 'ipos', '--json'], env);
+  const { problems } = JSON.parse(json.said) as { readonly problems: readonly { readonly code: string }[] };
   expect(problems.map(({ code }) => code)).toEqual(expect.arrayContaining(['DEAD_LETTERS', 'DRIFT']));
 });
 
@@ -63,16 +59,16 @@ it('status and doctor show what the publisher says of its feeds when the log can
   const broken = { ...env, HIGHWATER_DATA_DIR: damaged };
   const parked = 'parked by SOURCE_UNAUTHORIZED, tried again slowly';
 
-  await until(async () => (await said(['status'], broken)).text.split(parked).length === 4);
-  const status = await said(['status'], broken);
+  await until(async () => (await ran(['status'], broken)).said.split(parked).length === 4);
+  const status = await ran(['status'], broken);
   expect(status.code).toBe(1);
-  expect(status.text).toContain('The log cannot be read. The publisher on this machine says');
-  expect(status.text).toMatch(/LOG_CORRUPT/);
-  const doctor = await said(['doctor'], broken);
-  expect(doctor.text).toContain(parked);
+  expect(status.said).toContain('The log cannot be read. The publisher on this machine says');
+  expect(status.said).toMatch(/LOG_CORRUPT/);
+  const doctor = await ran(['doctor'], broken);
+  expect(doctor.said).toContain(parked);
 
   publisher.signal('SIGTERM');
   await publisher.ended();
   // Nobody answers any more: the error stays as it is.
-  expect((await said(['status'], broken)).text).not.toContain('publisher on this machine');
+  expect((await ran(['status'], broken)).said).not.toContain('publisher on this machine');
 });

@@ -1,24 +1,18 @@
 import { cpSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { type CliProcess, type CommandRun, commandLine, commandLineHere } from '../../support/cli';
+import { apiEnv, simulatedApi } from '../../support/simulated-api';
 import { tempFolder } from '../../support/temp-folder';
 
 const cli = commandLine();
 const here = commandLineHere();
 const folder = tempFolder();
-let simulator: Simulator;
-
-beforeEach(async () => {
-  simulator = await startSimulator({ records: { insights: 30, analysts: 300, ipos: 60 } });
-});
-afterEach(() => simulator.stop());
+const api = simulatedApi({ insights: 30, analysts: 300, ipos: 60 });
 
 const publishing = () => ({
   cwd: folder(),
   env: {
-    HIGHWATER_API_URL: simulator.url,
-    HIGHWATER_API_TOKEN: simulator.token,
+    ...apiEnv(api()),
     HIGHWATER_REQUESTS_PER_SECOND: '1000',
     HIGHWATER_POLL_INTERVAL: '100ms',
   },
@@ -47,7 +41,7 @@ async function json(...args: string[]): Promise<Record<string, unknown>[]> {
   return (await lines(...args, '--json')).map((line) => JSON.parse(line));
 }
 
-const status = () => simulator.marketDay.step();
+const status = () => api().marketDay.step();
 
 it('prints records as JSON, to the letter of the contract', async () => {
   await published('--feeds', 'ipos');
@@ -71,7 +65,7 @@ it('prints records as JSON, to the letter of the contract', async () => {
     type: 'marketdata.ipos.Envelope',
     headers: { op: 'r', ce_type: 'marketdata.ipos.read' },
   });
-  const truth = simulator.truth('ipos').get(record.key)!;
+  const truth = api().truth('ipos').get(record.key)!;
   expect(record.value).toMatchObject({
     before: null,
     after: { id: record.key, name: truth.name, updated: truth.updated },

@@ -1,26 +1,21 @@
 import path from 'node:path';
 import { cellsOf } from '../../../src/cli/terminal/text';
 import { examineLocalLog } from '../../../src/log/local/examine';
-import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { type CliProcess, commandLine, until } from '../../support/cli';
+import { simulatedApi } from '../../support/simulated-api';
 import { tempFolder } from '../../support/temp-folder';
 import { type TerminalSession, terminals } from '../../support/terminal';
 
 const terminal = terminals();
 const cli = commandLine();
 const folder = tempFolder();
-let simulator: Simulator;
-
-beforeEach(async () => {
-  simulator = await startSimulator({ records: { insights: 40, analysts: 20, ipos: 900 } });
-});
-afterEach(() => simulator.stop());
+const api = simulatedApi({ insights: 40, analysts: 20, ipos: 900 });
 
 const CTRL_C = '\u0003';
 
 /** @param requestsPerSecond few enough, and there is something to see */
 function environment(requestsPerSecond: number): Record<string, string> {
-  const { url, token } = simulator;
+  const { url, token } = api();
   return {
     HIGHWATER_API_URL: url,
     HIGHWATER_API_TOKEN: token,
@@ -31,7 +26,7 @@ function environment(requestsPerSecond: number): Record<string, string> {
 
 /** So many rows a page that a snapshot has nine of them. */
 function inPages(): void {
-  simulator.behave({ pageCap: 100 });
+  api().behave({ pageCap: 100 });
 }
 
 const published = async (): Promise<void> => {

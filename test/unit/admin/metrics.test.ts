@@ -199,15 +199,6 @@ it('shows of a feed what its owner knows, and nothing of one that another instan
   expect(await value('highwater_drifted_values_total')).toBe(5);
 });
 
-it('is parked until a poll succeeds, through every try in between', async () => {
-  tell(owned);
-  tell({ kind: 'failed', feed: 'ipos', code: 'SOURCE_UNAUTHORIZED', parks: true, what: '', retryInMs: null });
-  tell({ kind: 'retried', feed: 'ipos', reason: 'SOURCE_TIMEOUT' });
-  expect(await value('highwater_feed_parked')).toBe(1);
-  tell({ kind: 'polled', feed: 'ipos', seconds: 1, result: { complete: true } as never });
-  expect(await value('highwater_feed_parked')).toBe(0);
-});
-
 it('a paused feed is not parked, nor is one that another instance has', async () => {
   const parked = {
     kind: 'failed',

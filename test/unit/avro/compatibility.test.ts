@@ -1,5 +1,6 @@
 import { incompatibility, incompatible } from '../../../src/avro/registry/compatibility';
 import type { AvroSchema } from '../../../src/avro/registry/registry';
+import { namedRows } from '../../support/named-rows';
 
 type Field = { name: string; type: AvroSchema; default?: unknown; aliases?: string[] };
 
@@ -36,62 +37,55 @@ describe('compatibility of schemas', () => {
     expect(register(ipo(), documented)).not.toThrow();
   });
 
-  it.each<[string, AvroSchema[], string]>([
-    [
-      'a new field without default, which would make old records unreadable',
-      [ipo(), ipo({ name: 'sic', type: 'long' })],
-      'new schema for ipos-value: it cannot read what version 1 wrote: field sic: it is not written and has no default',
-    ],
-    [
-      'a field gone that old readers need',
-      [ipo({ name: 'sic', type: 'long' }), ipo()],
-      'new schema for ipos-value: readers of version 1 cannot read what it writes: field sic: it is not written and has no default',
-    ],
-    [
-      'another type',
-      [ipo(nullable('sic', 'long')), ipo(nullable('sic', 'string'))],
-      'new schema for ipos-value: readers of version 1 cannot read what it writes: field sic: cannot read "string" as ["null","long"]',
-    ],
-    [
-      'a wider number, which only new readers can read',
-      [ipo(nullable('sic', 'long')), ipo(nullable('sic', 'double'))],
-      'readers of version 1 cannot read what it writes: field sic: cannot read "double" as ["null","long"]',
-    ],
-    [
-      'a field that may now be null',
-      [
-        ipo({ name: 'sic', type: 'long', default: 0 }),
-        ipo({ name: 'sic', type: ['null', 'long'], default: null }),
+  it.each(
+    namedRows<[AvroSchema[], string]>({
+      'a new field without default, which would make old records unreadable': [
+        [ipo(), ipo({ name: 'sic', type: 'long' })],
+        'new schema for ipos-value: it cannot read what version 1 wrote: field sic: it is not written and has no default',
       ],
-      'readers of version 1 cannot read what it writes: field sic: cannot read "null" as "long"',
-    ],
-    [
-      'a change inside a nullable nested record',
-      [
-        ipo(nullable('security', security(nullable('cik', 'string')))),
-        ipo(nullable('security', security(nullable('cik', 'long')))),
+      'a field gone that old readers need': [
+        [ipo({ name: 'sic', type: 'long' }), ipo()],
+        'new schema for ipos-value: readers of version 1 cannot read what it writes: field sic: it is not written and has no default',
       ],
-      'field security.cik: cannot read "long" as ["null","string"]',
-    ],
-    [
-      'a change inside a map or list',
-      [
-        ipo({ name: 'extra', type: { type: 'map', values: 'string' } }),
-        ipo({ name: 'extra', type: { type: 'map', values: 'long' } }),
+      'another type': [
+        [ipo(nullable('sic', 'long')), ipo(nullable('sic', 'string'))],
+        'new schema for ipos-value: readers of version 1 cannot read what it writes: field sic: cannot read "string" as ["null","long"]',
       ],
-      'field extra{}: cannot read "long" as "string"',
-    ],
-    [
-      'another name of the record',
-      [ipo(), { ...(ipo() as object), name: 'Offering' }],
-      'readers of version 1 cannot read what it writes: the whole schema: no alias found for marketdata.ipos.Offering',
-    ],
-    [
-      'what only an older version than the last cannot take',
-      [ipo(nullable('sic', 'string')), ipo(), ipo(nullable('sic', 'long'))],
-      'readers of version 1 cannot read what it writes: field sic',
-    ],
-  ])('refuses %s', (_, versions, message) => {
+      'a wider number, which only new readers can read': [
+        [ipo(nullable('sic', 'long')), ipo(nullable('sic', 'double'))],
+        'readers of version 1 cannot read what it writes: field sic: cannot read "double" as ["null","long"]',
+      ],
+      'a field that may now be null': [
+        [
+          ipo({ name: 'sic', type: 'long', default: 0 }),
+          ipo({ name: 'sic', type: ['null', 'long'], default: null }),
+        ],
+        'readers of version 1 cannot read what it writes: field sic: cannot read "null" as "long"',
+      ],
+      'a change inside a nullable nested record': [
+        [
+          ipo(nullable('security', security(nullable('cik', 'string')))),
+          ipo(nullable('security', security(nullable('cik', 'long')))),
+        ],
+        'field security.cik: cannot read "long" as ["null","string"]',
+      ],
+      'a change inside a map or list': [
+        [
+          ipo({ name: 'extra', type: { type: 'map', values: 'string' } }),
+          ipo({ name: 'extra', type: { type: 'map', values: 'long' } }),
+        ],
+        'field extra{}: cannot read "long" as "string"',
+      ],
+      'another name of the record': [
+        [ipo(), { ...(ipo() as object), name: 'Offering' }],
+        'readers of version 1 cannot read what it writes: the whole schema: no alias found for marketdata.ipos.Offering',
+      ],
+      'what only an older version than the last cannot take': [
+        [ipo(nullable('sic', 'string')), ipo(), ipo(nullable('sic', 'long'))],
+        'readers of version 1 cannot read what it writes: field sic',
+      ],
+    }),
+  )('refuses %s', (_, versions, message) => {
     const registering = register(...versions);
     expect(registering).toThrow(expect.objectContaining({ code: 'SCHEMA_INCOMPATIBLE' }));
     expect(registering).toThrow(message);

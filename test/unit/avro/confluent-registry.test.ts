@@ -12,6 +12,7 @@ import type { Config } from '../../../src/config/load-config';
 import { HighwaterError } from '../../../src/errors';
 import { ipos } from '../../../src/feeds/ipos';
 import { type HttpServer, sendJson, startHttpServer } from '../../support/http-server';
+import { namedRows } from '../../support/named-rows';
 import { quietLogger } from '../../support/source';
 import { until } from '../../support/until';
 
@@ -76,15 +77,9 @@ async function failure(promise: Promise<unknown>): Promise<HighwaterError> {
   return error;
 }
 
-const badAnswers: [
-  what: string,
-  code: string,
-  message: RegExp,
-  answer: (response: ServerResponse) => void,
-][] = [
-  ['never answers', 'REGISTRY_UNREACHABLE', /no answer within 1000 ms/, () => {}],
-  [
-    'sends its answer byte by byte',
+const badAnswers = namedRows<[code: string, message: RegExp, answer: (response: ServerResponse) => void]>({
+  'never answers': ['REGISTRY_UNREACHABLE', /no answer within 1000 ms/, () => {}],
+  'sends its answer byte by byte': [
     'REGISTRY_UNREACHABLE',
     /no answer within 1000 ms/,
     (response) => {
@@ -93,9 +88,8 @@ const badAnswers: [
       response.on('close', () => clearInterval(drip));
     },
   ],
-  ['resets the connection', 'REGISTRY_UNREACHABLE', /ECONNRESET|hang up/, (r) => r.socket?.resetAndDestroy()],
-  [
-    'breaks off in the middle',
+  'resets the connection': ['REGISTRY_UNREACHABLE', /ECONNRESET|hang up/, (r) => r.socket?.resetAndDestroy()],
+  'breaks off in the middle': [
     'REGISTRY_UNREACHABLE',
     /no answer \(/,
     (response) => {
@@ -104,33 +98,28 @@ const badAnswers: [
       setImmediate(() => response.destroy());
     },
   ],
-  [
-    'says that it is not well',
+  'says that it is not well': [
     'REGISTRY_UNREACHABLE',
     /answered 503: leader unknown/,
     (response) => sendJson(response, { error_code: 50003, message: 'leader unknown' }, 503),
   ],
-  ['has too much to do', 'REGISTRY_UNREACHABLE', /answered 429/, (response) => sendJson(response, {}, 429)],
-  [
-    'does not know the user',
+  'has too much to do': ['REGISTRY_UNREACHABLE', /answered 429/, (response) => sendJson(response, {}, 429)],
+  'does not know the user': [
     'REGISTRY_UNAUTHORIZED',
     /answered 401: no such user/,
     (response) => sendJson(response, { error_code: 401, message: 'no such user' }, 401),
   ],
-  [
-    'does not let the user in',
+  'does not let the user in': [
     'REGISTRY_UNAUTHORIZED',
     /answered 403/,
     (response) => sendJson(response, { message: 'denied' }, 403),
   ],
-  [
-    'refuses with words',
+  'refuses with words': [
     'REGISTRY_REFUSED',
     /answered 422: Invalid schema/,
     (response) => sendJson(response, { error_code: 42201, message: 'Invalid schema' }, 422),
   ],
-  [
-    'is a page for people',
+  'is a page for people': [
     'REGISTRY_REFUSED',
     /answered 200: text\/html: <html>Log in/,
     (response) => {
@@ -138,14 +127,12 @@ const badAnswers: [
       response.end('<html>Log in');
     },
   ],
-  [
-    'is another server, which does not have the path',
+  'is another server, which does not have the path': [
     'REGISTRY_REFUSED',
     /answered 404/,
     (response) => sendJson(response, { error_code: 404, message: 'HTTP 404 Not Found' }, 404),
   ],
-  [
-    'leads elsewhere',
+  'leads elsewhere': [
     'REGISTRY_REFUSED',
     /answered 302: a redirect to .*elsewhere, which is not followed/,
     (response) => {
@@ -153,39 +140,25 @@ const badAnswers: [
       response.end();
     },
   ],
-  [
-    'has no id',
+  'has no id': [
     'REGISTRY_REFUSED',
     /as no registry does: (id|compatibilityLevel): /,
     (response) => sendJson(response, {}),
   ],
-  [
-    'has an id that is none',
+  'has an id that is none': [
     'REGISTRY_REFUSED',
     /as no registry does: (id|compatibilityLevel): /,
     (response) => sendJson(response, { id: 2 ** 32, version: 1 }),
   ],
-  ['says null', 'REGISTRY_REFUSED', /as no registry does: /, (response) => sendJson(response, 'null')],
-  [
-    'fails and says null',
+  'says null': ['REGISTRY_REFUSED', /as no registry does: /, (response) => sendJson(response, 'null')],
+  'fails and says null': [
     'REGISTRY_UNREACHABLE',
     /answered 500: application\/json: null/,
     (response) => sendJson(response, 'null', 500),
   ],
-];
+});
 
 describe('a registry that is not well', () => {
-  it.each(badAnswers)('one that %s: %s', async (_, code, message, answer) => {
-    await serve((_request, response) => answer(response));
-
-    const error = await failure(register());
-
-    expect(error.code).toBe(code);
-    expect(error.message).toMatch(message);
-    expect(error.message).toContain(`${server.url}/base/subjects/a-value`);
-    expect(server.requests.every(({ url }) => url.startsWith('/base/'))).toBe(true);
-  });
-
   it('is one that is not there', async () => {
     await serve(() => {});
     await server.stop();
@@ -228,31 +201,6 @@ describe('a registry that is not well', () => {
     stop.abort(new Error('the program ends'));
     for (const call of calls) await expect(call).rejects.toThrow('the program ends');
   });
-
-  it('is left at once when the program ends', async () => {
-    const stop = new AbortController();
-    await serve(() => stop.abort(new Error('the program ends')));
-
-    await expect(register({ signal: stop.signal, timeoutMs: 60_000 })).rejects.toThrow('the program ends');
-  });
-
-  it('gets the password and never shows it, whatever it sends back', async () => {
-    await serve(({ headers }, response) => {
-      const sent = Buffer.from(headers.authorization!.slice('Basic '.length), 'base64').toString();
-      sendJson(response, { message: `${sent} ${headers.authorization} ${encodeURIComponent(sent)}` }, 400);
-    });
-
-    const error = await failure(register());
-
-    expect(error.message).toContain('publisher:[redacted]');
-    expect(`${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`).not.toMatch(
-      new RegExp(
-        [password, encodeURIComponent(password), Buffer.from(`publisher:${password}`).toString('base64')]
-          .map((one) => one.replace(/[/+]/g, '\\$&'))
-          .join('|'),
-      ),
-    );
-  });
 });
 
 /** Healthy, except for the requests that `broken` names, which get `answer`. */
@@ -271,55 +219,58 @@ async function serveBroken(broken: string, answer: (response: ServerResponse, bo
   });
 }
 
-describe.each(['POST /base/subjects/a-value/versions', 'GET /base/config/a-value'])(
-  'a registry that is well, up to the request of the registration itself, %s,',
-  (broken) => {
-    it.each(badAnswers)('and then %s: %s', async (_, code, message, answer) => {
-      await serveBroken(broken, answer);
+describe.each([
+  'POST /base/subjects/a-value',
+  'POST /base/subjects/a-value/versions',
+  'GET /base/config/a-value',
+])('a registry that is well, up to the request %s,', (broken) => {
+  it.each(badAnswers)('and then %s: %s', async (_, code, message, answer) => {
+    await serveBroken(broken, answer);
 
-      const error = await failure(register());
+    const error = await failure(register());
 
-      expect(error.code).toBe(code);
-      expect(error.message).toMatch(message);
-      expect(error.message).toContain(broken.replace('/base', `${server.url}/base`));
-      const isRepeated = code === 'REGISTRY_UNREACHABLE' && !error.message.includes('within');
-      expect(requests.filter((each) => each === broken)).toHaveLength(isRepeated ? 3 : 1);
-    });
+    expect(error.code).toBe(code);
+    expect(error.message).toMatch(message);
+    expect(error.message).toContain(broken.replace('/base', `${server.url}/base`));
+    const isRepeated = code === 'REGISTRY_UNREACHABLE' && !error.message.includes('within');
+    expect(requests.filter((each) => each === broken)).toHaveLength(isRepeated ? 3 : 1);
+    expect(requests.every((each) => each.includes(' /base/'))).toBe(true);
+  });
 
-    it('is left at once when the program ends', async () => {
-      const stop = new AbortController();
-      await serveBroken(broken, () => stop.abort(new Error('the program ends')));
+  it('is left at once when the program ends', async () => {
+    const stop = new AbortController();
+    await serveBroken(broken, () => stop.abort(new Error('the program ends')));
 
-      await expect(register({ signal: stop.signal, timeoutMs: 60_000 })).rejects.toThrow('the program ends');
-    });
+    await expect(register({ signal: stop.signal, timeoutMs: 60_000 })).rejects.toThrow('the program ends');
+  });
 
-    it('has no connection open to us after that', async () => {
-      let isClosed = false;
-      await serveBroken(broken, (response) => {
-        response.on('close', () => {
-          isClosed = true;
-        });
+  it('has no connection open to us after that', async () => {
+    let isClosed = false;
+    await serveBroken(broken, (response) => {
+      response.on('close', () => {
+        isClosed = true;
       });
-
-      expect(await failure(register())).toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
-      await until(() => isClosed);
     });
 
-    it('never makes us show the password, whatever it sends back', async () => {
-      await serveBroken(broken, (response) => {
-        const sent = response.req.headers.authorization!;
-        sendJson(response, { message: `${sent} ${Buffer.from(sent.slice(6), 'base64')}` }, 400);
-      });
+    expect(await failure(register())).toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
+    await until(() => isClosed);
+  });
 
-      const error = await failure(register());
-
-      expect(error.message).toContain('publisher:[redacted]');
-      const shown = inspect(error, { depth: null, showHidden: true });
-      expect(shown).not.toContain(password);
-      expect(shown).not.toContain(Buffer.from(`publisher:${password}`).toString('base64'));
+  it('gets the password, and never makes us show it, whatever it sends back', async () => {
+    await serveBroken(broken, (response) => {
+      const sent = response.req.headers.authorization!;
+      const login = Buffer.from(sent.slice('Basic '.length), 'base64').toString();
+      sendJson(response, { message: `${login} ${sent} ${encodeURIComponent(login)}` }, 400);
     });
-  },
-);
+
+    const error = await failure(register());
+
+    expect(error.message).toContain('publisher:[redacted]');
+    const shown = inspect(error, { depth: null, showHidden: true });
+    for (const trace of [password, encodeURIComponent(password), btoa(`publisher:${password}`)])
+      expect(shown).not.toContain(trace);
+  });
+});
 
 describe('registration', () => {
   const inVersion1: Script = {

@@ -4,6 +4,7 @@ import { WIRE_HEADER_BYTES } from '../../../src/avro/codec/wire';
 import { forSchema, type WireType, wireType } from '../../../src/avro/codec/wire-type';
 import type { AvroSchema } from '../../../src/avro/registry/registry';
 import { avroRecords, damaged, varint } from '../../support/avro-bytes';
+import { namedRows } from '../../support/named-rows';
 import { runs } from '../../support/runs';
 
 const context = vm.createContext({ work: null });
@@ -96,91 +97,64 @@ const millions = 40_000_000;
 const item = { type: 'record', name: 'Item', fields: [{ name: 'none', type: 'null' }] };
 const list = { type: 'record', name: 'List', fields: [{ name: 'next', type: ['null', 'List'] }] };
 
-it.each<[what: string, AvroSchema, bytes: (number | Buffer)[], says: string]>([
-  [
-    'a map of 40,000,000',
-    { type: 'map', values: 'string' },
-    [varint(millions), 0],
-    'the map claims 40000000 items',
-  ],
-  [
-    'an array of 40,000,000',
-    { type: 'array', items: 'string' },
-    [varint(millions), 0],
-    'the array claims 40000000 items',
-  ],
-  [
-    'a map of 2^40',
-    { type: 'map', values: 'string' },
-    [varint(2 ** 40), 0],
-    'the map claims 1099511627776 items',
-  ],
-  [
-    'an array of 2^40',
-    { type: 'array', items: 'string' },
-    [varint(2 ** 40), 0],
-    'the array claims 1099511627776',
-  ],
-  [
-    'a map of -2^40',
-    { type: 'map', values: 'string' },
-    [varint(-(2 ** 40)), 0, 0],
-    'the map claims 1099511627776',
-  ],
-  ['an array of 2^63', { type: 'array', items: 'string' }, [varint(2n ** 62n), 0], 'the number of items is'],
-  ['40,000,000 nulls', { type: 'array', items: 'null' }, [varint(millions), 0], 'more than 65536 items'],
-  [
-    '40,000,000 records of a null',
-    { type: 'array', items: item },
-    [varint(millions), 0],
-    'more than 65536 items',
-  ],
-  [
-    '2^40 fixed of no byte',
-    { type: 'array', items: { type: 'fixed', name: 'F', size: 0 } },
-    [varint(2 ** 40), 0],
-    'more than 65536 items',
-  ],
-  [
-    'a block that is larger than it says',
-    { type: 'array', items: 'int' },
-    [varint(-1), varint(2), varint(1), 0],
-    'a block of 1 bytes claims 2',
-  ],
-  [
-    'a block that leads back',
-    { type: 'array', items: 'int' },
-    [varint(-1), varint(-4), varint(1), 0],
-    'the size of a block is -4',
-  ],
-  [
-    'a text of 2^40 bytes',
-    'string',
-    [varint(2 ** 40), 0],
-    'a string of 1099511627776 bytes goes beyond the end',
-  ],
-  ['a text of -1 byte', 'string', [varint(-1)], 'the length of a string is -1'],
-  ['bytes that are cut off', 'bytes', [varint(3), 1, 2], 'bytes of 3 bytes goes beyond the end'],
-  ['a number without an end', 'long', [Buffer.alloc(3_000, 0x80)], 'a long has no end'],
-  ['a number that is cut off', 'long', [0x80], 'a long is cut off'],
-  ['a number of 65 bits', 'long', [varint(2n ** 63n)], 'a long has more than 64 bits'],
-  [
-    'more items than JavaScript can count',
-    { type: 'array', items: 'long' },
-    [varint(2n ** 60n)],
-    'items is 1152921504606847000',
-  ],
-  ['an int of 33 bits', 'int', [varint(2 ** 32)], 'an int is 4294967296'],
-  ['a branch that is not there', ['null', 'string'], [varint(2)], 'the index of a union is 2'],
-  [
-    'a symbol that is not there',
-    { type: 'enum', name: 'E', symbols: ['A'] },
-    [varint(-1)],
-    'the index of an enum is -1',
-  ],
-  ['a record of 100,000 levels', list, [Buffer.alloc(100_000, 2), 0], 'more than 500 deep'],
-  ['a value with a byte after it', 'boolean', [1, 0], 'at byte 6 of 7, the value has ended already'],
-])('%s is refused at once', (_, schema, parts, says) => {
+const map = { type: 'map', values: 'string' };
+const array = { type: 'array', items: 'string' };
+
+it.each(
+  namedRows<[AvroSchema, bytes: (number | Buffer)[], says: string]>({
+    'a map of 40,000,000': [map, [varint(millions), 0], 'the map claims 40000000 items'],
+    'an array of 40,000,000': [array, [varint(millions), 0], 'the array claims 40000000 items'],
+    'a map of 2^40': [map, [varint(2 ** 40), 0], 'the map claims 1099511627776 items'],
+    'an array of 2^40': [array, [varint(2 ** 40), 0], 'the array claims 1099511627776'],
+    'a map of -2^40': [map, [varint(-(2 ** 40)), 0, 0], 'the map claims 1099511627776'],
+    'an array of 2^63': [array, [varint(2n ** 62n), 0], 'the number of items is'],
+    '40,000,000 nulls': [{ type: 'array', items: 'null' }, [varint(millions), 0], 'more than 65536 items'],
+    '40,000,000 records of a null': [
+      { type: 'array', items: item },
+      [varint(millions), 0],
+      'more than 65536 items',
+    ],
+    '2^40 fixed of no byte': [
+      { type: 'array', items: { type: 'fixed', name: 'F', size: 0 } },
+      [varint(2 ** 40), 0],
+      'more than 65536 items',
+    ],
+    'a block that is larger than it says': [
+      { type: 'array', items: 'int' },
+      [varint(-1), varint(2), varint(1), 0],
+      'a block of 1 bytes claims 2',
+    ],
+    'a block that leads back': [
+      { type: 'array', items: 'int' },
+      [varint(-1), varint(-4), varint(1), 0],
+      'the size of a block is -4',
+    ],
+    'a text of 2^40 bytes': [
+      'string',
+      [varint(2 ** 40), 0],
+      'a string of 1099511627776 bytes goes beyond the end',
+    ],
+    'a text of -1 byte': ['string', [varint(-1)], 'the length of a string is -1'],
+    'bytes that are cut off': ['bytes', [varint(3), 1, 2], 'bytes of 3 bytes goes beyond the end'],
+    'a number without an end': ['long', [Buffer.alloc(3_000, 0x80)], 'a long has no end'],
+    'a number that is cut off': ['long', [0x80], 'a long is cut off'],
+    'a number of 65 bits': ['long', [varint(2n ** 63n)], 'a long has more than 64 bits'],
+    'more items than JavaScript can count': [
+      { type: 'array', items: 'long' },
+      [varint(2n ** 60n)],
+      'items is 1152921504606847000',
+    ],
+    'an int of 33 bits': ['int', [varint(2 ** 32)], 'an int is 4294967296'],
+    'a branch that is not there': [['null', 'string'], [varint(2)], 'the index of a union is 2'],
+    'a symbol that is not there': [
+      { type: 'enum', name: 'E', symbols: ['A'] },
+      [varint(-1)],
+      'the index of an enum is -1',
+    ],
+    'a record of 100,000 levels': [list, [Buffer.alloc(100_000, 2), 0], 'more than 500 deep'],
+    'a value with a byte after it': ['boolean', [1, 0], 'at byte 6 of 7, the value has ended already'],
+  }),
+)('%s is refused at once', (_, schema, parts, says) => {
   const bytes = wire(
     Buffer.concat(parts.map((part) => (typeof part === 'number' ? Buffer.from([part]) : part))),
   );

@@ -1,6 +1,4 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { TLSSocket } from 'node:tls';
@@ -8,11 +6,13 @@ import { confluentRegistry } from '../../../src/avro/registry/confluent-registry
 import { loadConfig } from '../../../src/config/load-config';
 import { HighwaterError } from '../../../src/errors';
 import { authority, encrypted } from '../../support/certificates';
+import { endsWithTest } from '../../support/ends';
+import { type HttpServer, startHttpServer } from '../../support/http-server';
 import { quietLogger } from '../../support/source';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'highwater-'));
 const file = (name: string) => path.join(folder, name);
-let server: Server | undefined;
+let server: HttpServer | undefined;
 let serverTls: { cert: string; key: string; ca: string };
 beforeAll(async () => {
   const [ofServer, ofClients] = await Promise.all([authority('servers'), authority('clients')]);
@@ -23,27 +23,24 @@ beforeAll(async () => {
   writeFileSync(file('client-key.pem'), encrypted(client.key, 'open it'));
   serverTls = { ...own, ca: ofClients.cert };
   const tls = { ...serverTls, requestCert: true, rejectUnauthorized: false };
-  server = createServer(tls, ({ url, socket }, response) => {
+  server = await startHttpServer(({ url, socket }, response) => {
     // A path of it is only for clients with a certificate.
     const isKnown = (socket as unknown as { authorized: boolean }).authorized;
     response.statusCode = url?.startsWith('/closed') === true && !isKnown ? 401 : 200;
     response.end(JSON.stringify({ schema: '"string"', message: 'no' }));
-  });
-  await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));
+  }, tls);
 });
-afterAll(() => {
-  server?.close();
-  server?.closeAllConnections();
+afterAll(async () => {
+  await server?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
 const ask = (...given: Parameters<typeof registryOf>) => registryOf(...given).schemaById(1);
 
 function registryOf(base: string, env: Readonly<Record<string, string>>, at = server!) {
-  const { port } = at.address() as AddressInfo;
   const all = {
     KAFKA_BROKERS: 'k:9092',
-    SCHEMA_REGISTRY_URL: `https://127.0.0.1:${port}${base}`,
+    SCHEMA_REGISTRY_URL: `${at.url}${base}`,
     ...env,
   };
   const { schemaRegistry } = loadConfig({ flags: {}, env: all, cwd: folder }, 'whatever is set');
@@ -77,20 +74,16 @@ it('it is shown the own certificate', async () => {
 });
 
 it('one that takes no client without a certificate has that code too', async () => {
-  const strict = createServer({ ...serverTls, requestCert: true, rejectUnauthorized: true }, (_, response) =>
-    response.end(JSON.stringify({ schema: '"string"' })),
+  const strict = await startHttpServer(
+    (_, response) => response.end(JSON.stringify({ schema: '"string"' })),
+    { ...serverTls, requestCert: true, rejectUnauthorized: true },
   );
-  await new Promise<void>((resolve) => strict.listen(0, '127.0.0.1', resolve));
-  try {
-    await expect(ask('', ca, strict)).rejects.toMatchObject({
-      code: 'REGISTRY_CERTIFICATE',
-      remedy: expect.stringContaining('SCHEMA_REGISTRY_CERT_FILE'),
-    });
-    expect(await ask('', { ...ca, ...own }, strict)).toBe('string');
-  } finally {
-    strict.close();
-    strict.closeAllConnections();
-  }
+  endsWithTest(strict.stop);
+  await expect(ask('', ca, strict)).rejects.toMatchObject({
+    code: 'REGISTRY_CERTIFICATE',
+    remedy: expect.stringContaining('SCHEMA_REGISTRY_CERT_FILE'),
+  });
+  expect(await ask('', { ...ca, ...own }, strict)).toBe('string');
 });
 
 describe('files that are replaced', () => {
@@ -113,34 +106,32 @@ describe('files that are replaced', () => {
     const shown = await servers.sign({ name: 'registry' });
     const [first, second] = [await clients.sign({ name: 'first' }), await clients.sign({ name: 'second' })];
     const seen: string[] = [];
-    const strict = createServer({ ...shown, ca: clients.cert, requestCert: true }, ({ socket }, response) => {
-      seen.push((socket as TLSSocket).getPeerCertificate().subject.CN as string);
-      response.end(JSON.stringify({ schema: '"string"' }));
-    });
-    await new Promise<void>((resolve) => strict.listen(0, '127.0.0.1', resolve));
-    try {
-      writeFileSync(file('live-ca.pem'), clients.cert);
-      writeFileSync(file('live.pem'), first.cert);
-      writeFileSync(file('live-key.pem'), first.key);
-      const live = {
-        SCHEMA_REGISTRY_CA_FILE: 'live-ca.pem',
-        SCHEMA_REGISTRY_CERT_FILE: 'live.pem',
-        SCHEMA_REGISTRY_KEY_FILE: 'live-key.pem',
-      };
-      const registry = registryOf('', live, strict);
-      await expect(registry.schemaById(1)).rejects.toMatchObject({ code: 'REGISTRY_CERTIFICATE' });
-      replace('live-ca.pem', servers.cert);
-      expect(await registry.schemaById(1)).toBe('string');
-      // Between the two files nothing fits, and what was before is used.
-      replace('live.pem', second.cert);
-      expect(await registry.schemaById(2)).toBe('string');
-      replace('live-key.pem', second.key);
-      expect(await registry.schemaById(3)).toBe('string');
-      expect(seen).toStrictEqual(['first', 'first', 'second']);
-    } finally {
-      strict.close();
-      strict.closeAllConnections();
-    }
+    const strict = await startHttpServer(
+      ({ socket }, response) => {
+        seen.push((socket as TLSSocket).getPeerCertificate().subject.CN as string);
+        response.end(JSON.stringify({ schema: '"string"' }));
+      },
+      { ...shown, ca: clients.cert, requestCert: true },
+    );
+    endsWithTest(strict.stop);
+    writeFileSync(file('live-ca.pem'), clients.cert);
+    writeFileSync(file('live.pem'), first.cert);
+    writeFileSync(file('live-key.pem'), first.key);
+    const live = {
+      SCHEMA_REGISTRY_CA_FILE: 'live-ca.pem',
+      SCHEMA_REGISTRY_CERT_FILE: 'live.pem',
+      SCHEMA_REGISTRY_KEY_FILE: 'live-key.pem',
+    };
+    const registry = registryOf('', live, strict);
+    await expect(registry.schemaById(1)).rejects.toMatchObject({ code: 'REGISTRY_CERTIFICATE' });
+    replace('live-ca.pem', servers.cert);
+    expect(await registry.schemaById(1)).toBe('string');
+    // Between the two files nothing fits, and what was before is used.
+    replace('live.pem', second.cert);
+    expect(await registry.schemaById(2)).toBe('string');
+    replace('live-key.pem', second.key);
+    expect(await registry.schemaById(3)).toBe('string');
+    expect(seen).toStrictEqual(['first', 'first', 'second']);
   });
 });
 

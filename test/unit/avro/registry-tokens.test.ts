@@ -1,7 +1,5 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { confluentRegistry } from '../../../src/avro/registry/confluent-registry';
 import { loadConfig } from '../../../src/config/load-config';
@@ -10,6 +8,7 @@ import { HighwaterError } from '../../../src/errors';
 import { authority } from '../../support/certificates';
 import { endsWithTest } from '../../support/ends';
 import { type HttpServer, sendJson, startHttpServer } from '../../support/http-server';
+import { namedRows } from '../../support/named-rows';
 import { quietLogger } from '../../support/source';
 import { tempFolder } from '../../support/temp-folder';
 import { clientId, startTokenServer, type TokenServer } from '../../support/token-server';
@@ -158,16 +157,14 @@ it('a token server that does not answer is told from a registry that does not', 
 it('the authorities of the registry are trusted at its token server', async () => {
   const ours = await authority('ours');
   const admits = (request: IncomingMessage) => request.headers.authorization === 'Bearer issued-by-tls';
-  const strict = createServer(await ours.sign({ name: 'both' }), (request, response) => {
-    if (request.url === '/token') sendJson(response, { access_token: 'issued-by-tls' });
-    else sendJson(response, { schema: '"string"' }, admits(request) ? 200 : 401);
-  });
-  await new Promise<void>((resolve) => strict.listen(0, '127.0.0.1', resolve));
-  endsWithTest(() => {
-    strict.close();
-    strict.closeAllConnections();
-  });
-  const url = `https://127.0.0.1:${(strict.address() as AddressInfo).port}`;
+  const { url, stop } = await startHttpServer(
+    (request, response) => {
+      if (request.url === '/token') sendJson(response, { access_token: 'issued-by-tls' });
+      else sendJson(response, { schema: '"string"' }, admits(request) ? 200 : 401);
+    },
+    await ours.sign({ name: 'both' }),
+  );
+  endsWithTest(stop);
   const there = { ...client(), ISSUER_ENDPOINT_URL: `${url}/token` };
   await expect(registryOf(there).schemaById(1)).rejects.toMatchObject({
     code: 'REGISTRY_CERTIFICATE',
@@ -178,46 +175,42 @@ it('the authorities of the registry are trusted at its token server', async () =
   expect(await registryOf(there, trusting).schemaById(1)).toBe('string');
 });
 
-it.each<[string, Env, Env, RegExp]>([
-  [
-    'a client without its server',
-    { CLIENT_ID: 'me', CLIENT_SECRET: 'secret' },
-    {},
-    /schemaRegistryBearerAuthIssuerEndpointUrl.*is not set, .*since SCHEMA_REGISTRY_BEARER_AUTH_CLIENT_ID is set/,
-  ],
-  [
-    'a client without its secret',
-    { CLIENT_ID: 'me', ISSUER_ENDPOINT_URL: 'https://login.example' },
-    {},
-    /schemaRegistryBearerAuthClientSecret.*is not set/,
-  ],
-  ['a scope alone', { SCOPE: 'read' }, {}, /schemaRegistryBearerAuthClientId.*since .*_SCOPE is set/],
-  [
-    'a pool alone',
-    { IDENTITY_POOL_ID: 'p' },
-    {},
-    /schemaRegistryBearerAuthClientId.*since .*_POOL_ID is set/,
-  ],
-  [
-    'a pool that no header carries',
-    { TOKEN: 'token', IDENTITY_POOL_ID: 'päöl' },
-    {},
-    /schemaRegistryBearerAuthIdentityPoolId .*"päöl", expected printable ASCII/,
-  ],
-  [
-    'two logins',
-    { TOKEN: 'token' },
-    { SCHEMA_REGISTRY_USERNAME: 'me', SCHEMA_REGISTRY_PASSWORD: 'secret' },
-    /schemaRegistryBearerAuthToken .*and SCHEMA_REGISTRY_USERNAME are both set, expected one of them/,
-  ],
-  ['a token with blanks', { TOKEN: 'two words' }, {}, /schemaRegistryBearerAuthToken .*printable ASCII/],
-  [
-    'an address with a query',
-    { ISSUER_ENDPOINT_URL: 'https://login.example?a=b' },
-    {},
-    /schemaRegistryBearerAuthIssuerEndpointUrl .*without user, query or fragment/,
-  ],
-])('%s is a mistake that names the setting', (_, bearer, others, mistake) => {
+it.each(
+  namedRows<[Env, Env, RegExp]>({
+    'a client without its server': [
+      { CLIENT_ID: 'me', CLIENT_SECRET: 'secret' },
+      {},
+      /schemaRegistryBearerAuthIssuerEndpointUrl.*is not set, .*since SCHEMA_REGISTRY_BEARER_AUTH_CLIENT_ID is set/,
+    ],
+    'a client without its secret': [
+      { CLIENT_ID: 'me', ISSUER_ENDPOINT_URL: 'https://login.example' },
+      {},
+      /schemaRegistryBearerAuthClientSecret.*is not set/,
+    ],
+    'a scope alone': [{ SCOPE: 'read' }, {}, /schemaRegistryBearerAuthClientId.*since .*_SCOPE is set/],
+    'a pool alone': [
+      { IDENTITY_POOL_ID: 'p' },
+      {},
+      /schemaRegistryBearerAuthClientId.*since .*_POOL_ID is set/,
+    ],
+    'a pool that no header carries': [
+      { TOKEN: 'token', IDENTITY_POOL_ID: 'päöl' },
+      {},
+      /schemaRegistryBearerAuthIdentityPoolId .*"päöl", expected printable ASCII/,
+    ],
+    'two logins': [
+      { TOKEN: 'token' },
+      { SCHEMA_REGISTRY_USERNAME: 'me', SCHEMA_REGISTRY_PASSWORD: 'secret' },
+      /schemaRegistryBearerAuthToken .*and SCHEMA_REGISTRY_USERNAME are both set, expected one of them/,
+    ],
+    'a token with blanks': [{ TOKEN: 'two words' }, {}, /schemaRegistryBearerAuthToken .*printable ASCII/],
+    'an address with a query': [
+      { ISSUER_ENDPOINT_URL: 'https://login.example?a=b' },
+      {},
+      /schemaRegistryBearerAuthIssuerEndpointUrl .*without user, query or fragment/,
+    ],
+  }),
+)('%s is a mistake that names the setting', (_, bearer, others, mistake) => {
   expect(() => load(bearer, others)).toThrow(mistake);
   expect(() => load(bearer, others)).not.toThrow(/two words/);
 });

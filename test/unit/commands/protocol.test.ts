@@ -175,18 +175,6 @@ describe('an owner that reads', () => {
     expect(ownerStep(said('a', 'request'), ledger, view(0))).toBeNull();
   });
 
-  it('accepts no request that has expired, nor one of a feed that it does not own', () => {
-    expect(ownerStep(said('a', 'request'), createLedger(), view(expiresMs))).toBeNull();
-    expect(ownerStep(said('a', 'request'), createLedger(), view(expiresMs, false))).toBeNull();
-    expect(ownerStep(said('a', 'request'), createLedger(), view(0, false))).toBeNull();
-  });
-
-  it('leaves a request alone that was settled before it reads it', () => {
-    const ledger = createLedger();
-    ownerStep(said('a', 'withdrawn'), ledger, view(0));
-    expect(ownerStep(said('a', 'request'), ledger, view(0))).toBeNull();
-  });
-
   it('does not carry out what another owner accepted before', () => {
     const ledger = createLedger();
     ownerStep(said('a', 'request'), ledger, view(0));

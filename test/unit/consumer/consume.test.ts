@@ -30,6 +30,9 @@ function scriptedLog() {
   const log = {
     committed,
     appended,
+    /** Offsets that a handler has, unless the test has one of its own. */
+    handled: [] as number[],
+    logger: quietLogger(),
     commitFails: null as HighwaterError | null,
     appendFails: null as HighwaterError | null,
     /** @returns work on the partition, until it is revoked */
@@ -54,7 +57,15 @@ function scriptedLog() {
           committed.push(next);
         },
       };
-      return { done: options!.work(place), revoke: () => revoking.abort() };
+      const done = options!.work(place);
+      return {
+        done,
+        /** Revokes it. */
+        async take() {
+          revoking.abort();
+          await done;
+        },
+      };
     },
     port: {
       ends: async () => ({ topicId: null, ends: new Map([[0, 10]]) }),
@@ -82,10 +93,9 @@ function scriptedLog() {
 
 function consume(
   log: ReturnType<typeof scriptedLog>,
-  handler: (offset: number) => unknown,
+  handler: (offset: number) => unknown = (offset) => void log.handled.push(offset),
   more: Partial<ConsumeOptions> = {},
-  logger = quietLogger(),
-  refusals = refusalsOf(null, new Rotation()),
+  others: Partial<Parameters<typeof takePart>[2]> = {},
 ) {
   const stop = new AbortController();
   const options: ConsumeOptions = {
@@ -98,10 +108,11 @@ function consume(
   const deps = {
     log: log.port,
     decoder,
-    logger,
+    logger: log.logger,
     topicPrefix: '',
-    refusals,
+    refusals: refusalsOf(null, new Rotation()),
     closing: new AbortController().signal,
+    ...others,
   };
   const ended = takePart(
     options,
@@ -109,79 +120,75 @@ function consume(
     deps,
   );
   ended.catch(() => undefined);
-  return { ended, stop: () => stop.abort() };
+  return {
+    ended,
+    async leave() {
+      stop.abort();
+      await ended;
+    },
+  };
 }
 
-it('does not do again what the group could not be told of, when it gets the partition back', async () => {
+/** A consumer that has joined. @param given as for `consume` */
+async function joined(...given: Parameters<typeof consume> extends [unknown, ...infer Rest] ? Rest : never) {
   const log = scriptedLog();
-  const handled: number[] = [];
-  const { ended, stop } = consume(log, (offset) => void handled.push(offset));
+  const consumer = consume(log, ...given);
   await log.joined();
+  return { log, ...consumer };
+}
+
+const fails = () => {
+  throw new Error('unheard of');
+};
+
+it('does not do again what the group could not be told of, when it gets the partition back', async () => {
+  const { log, leave } = await joined();
   log.commitFails = new HighwaterError('GROUP_LOST', 'the group has gone on');
   const first = log.give(4);
-  await until(() => handled.length === 6);
-  first.revoke();
-  await first.done;
+  await until(() => log.handled.length === 6);
+  await first.take();
   log.commitFails = null;
   const second = log.give(4);
   await until(() => log.committed.includes(10));
-  second.revoke();
-  await second.done;
+  await second.take();
   // Another member has got further in the meantime, so its position counts.
   const third = log.give(10);
-  third.revoke();
-  await third.done;
-  stop();
-  await ended;
-  expect(handled).toEqual([4, 5, 6, 7, 8, 9]);
+  await third.take();
+  await leave();
+  expect(log.handled).toEqual([4, 5, 6, 7, 8, 9]);
 });
 
 it('commits after each event if it is to', async () => {
-  const log = scriptedLog();
-  const { ended, stop } = consume(log, () => undefined, { from: 'beginning', commitEveryMs: 0 });
-  await log.joined();
-  const { done, revoke } = log.give(4);
+  const { log, leave } = await joined(() => undefined, { from: 'beginning', commitEveryMs: 0 });
+  const given = log.give(4);
   await until(() => log.committed.includes(10));
-  revoke();
-  await done;
-  stop();
-  await ended;
+  await given.take();
+  await leave();
   expect(log.committed).toEqual([5, 6, 7, 8, 9, 10]);
 });
 
 it('does not do again what it has done, if the group knows no position at all', async () => {
-  const log = scriptedLog();
-  const handled: number[] = [];
-  const { ended, stop } = consume(log, (offset) => void handled.push(offset), { from: 'beginning' });
-  await log.joined();
+  const { log, leave } = await joined(undefined, { from: 'beginning' });
   const first = log.give(null, 'one topic');
   await until(() => log.committed.includes(10));
-  first.revoke();
-  await first.done;
+  await first.take();
   const told = log.committed.length;
   const second = log.give(null, 'one topic');
   await until(() => log.committed.length > told);
-  second.revoke();
-  await second.done;
-  stop();
-  await ended;
+  await second.take();
+  await leave();
   expect(log.committed[told]).toBe(10);
-  expect(handled).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  expect(log.handled).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
 it('begins anew in a topic without an id, if the group knows no position: it may be another topic', async () => {
-  const log = scriptedLog();
-  const handled: number[] = [];
-  const { ended, stop } = consume(log, (offset) => void handled.push(offset), { from: 'beginning' });
-  await log.joined();
+  const { log, leave } = await joined(undefined, { from: 'beginning' });
   for (const times of [1, 2]) {
     const given = log.give(null);
-    await until(() => handled.length === times * 10);
-    given.revoke();
-    await given.done;
+    await until(() => log.handled.length === times * 10);
+    await given.take();
   }
-  stop();
-  await ended;
+  await leave();
 });
 
 describe('a position that no event moves', () => {
@@ -191,20 +198,17 @@ describe('a position that no event moves', () => {
   /** A consumer that has handled everything. */
   async function upToDate(failure: HighwaterError | null) {
     const log = scriptedLog();
-    const handled: number[] = [];
-    const { ended, stop } = consume(log, (offset) => void handled.push(offset));
+    const { leave } = consume(log);
     while (!log.isJoined()) await jest.advanceTimersByTimeAsync(1);
     log.commitFails = failure;
     const given = log.give(4);
-    while (handled.length < 6) await jest.advanceTimersByTimeAsync(1);
+    while (log.handled.length < 6) await jest.advanceTimersByTimeAsync(1);
     log.commitFails = null;
     return {
       log,
       async leave() {
-        given.revoke();
-        await given.done;
-        stop();
-        await ended;
+        await given.take();
+        await leave();
       },
     };
   }
@@ -232,92 +236,67 @@ describe('a position that no event moves', () => {
 });
 
 it('gives up what it is trying when the partition is taken away, and leaves it to the next one', async () => {
-  const log = scriptedLog();
   const tries: number[] = [];
-  const { ended, stop } = consume(
-    log,
+  const { log, leave } = await joined(
     (offset) => {
       tries.push(offset);
       if (offset === 2) throw new Error('not now');
     },
     { retry: { attempts: 1_000, delayMs: 60_000 } },
   );
-  await log.joined();
   const given = log.give(0);
   await until(() => tries.includes(2));
-  given.revoke();
-  await given.done;
-  stop();
-  await ended;
+  await given.take();
+  await leave();
   expect([tries, log.committed.at(-1)]).toEqual([[0, 1, 2], 2]);
 });
 
 it('waits with a dead letter until the log takes it, and does not go on without', async () => {
-  const log = scriptedLog();
-  const handled: number[] = [];
-  const { ended, stop } = consume(
-    log,
+  const { log, leave } = await joined(
     (offset) => {
       if (offset === 3) throw new Error('unheard of');
-      handled.push(offset);
+      log.handled.push(offset);
     },
     { onFailure: 'dead-letter', retry: { attempts: 2, delayMs: 1, maxDelayMs: 5 } },
   );
-  await log.joined();
   log.appendFails = new HighwaterError('KAFKA_UNREACHABLE', 'no broker answers');
   const given = log.give(0);
-  await until(() => handled.length === 3);
+  await until(() => log.handled.length === 3);
   log.appendFails = null;
   await until(() => log.committed.includes(10));
-  given.revoke();
-  await given.done;
-  stop();
-  await ended;
-  expect(handled).toEqual([0, 1, 2, 4, 5, 6, 7, 8, 9]);
+  await given.take();
+  await leave();
+  expect(log.handled).toEqual([0, 1, 2, 4, 5, 6, 7, 8, 9]);
   expect(log.appended.map(({ headers }) => headers['error.offset'])).toEqual(['3']);
 });
 
 it('tells of a dead letter that the log does not take, by name', async () => {
   jest.useFakeTimers({ doNotFake: ['performance', 'nextTick', 'setImmediate'] });
-  const log = scriptedLog();
-  const logger = quietLogger();
-  const fails = () => {
-    throw new Error('unheard of');
-  };
-  const { ended, stop } = consume(log, fails, { onFailure: 'dead-letter', retry: { attempts: 1 } }, logger);
+  const { log, leave } = await joined(fails, { onFailure: 'dead-letter', retry: { attempts: 1 } });
   try {
     while (!log.isJoined()) await jest.advanceTimersByTimeAsync(1);
     log.appendFails = new HighwaterError('KAFKA_UNREACHABLE', 'no broker answers');
     const given = log.give(9);
     await jest.advanceTimersByTimeAsync(60_000);
-    expect(logger.warnings).toEqual([
+    expect(log.logger.warnings).toEqual([
       'Writing the dead letter of offset 9 of t, partition 0, has not succeeded for 10 s. It is tried again.',
     ]);
-    given.revoke();
-    await given.done;
+    await given.take();
   } finally {
     jest.useRealTimers();
-    stop();
   }
-  await ended;
+  await leave();
 });
 
 it('ends if a dead letter is refused for good, also without the value of its event', async () => {
-  const log = scriptedLog();
-  const fails = () => {
-    throw new Error('unheard of');
-  };
-  const { ended } = consume(log, fails, { onFailure: 'dead-letter', retry: { attempts: 1 } });
-  await log.joined();
+  const { log, ended } = await joined(fails, { onFailure: 'dead-letter', retry: { attempts: 1 } });
   log.appendFails = new HighwaterError('LOG_RECORD_REFUSED', 'INVALID_TIMESTAMP');
   await log.give(9).done;
   await expect(ended).rejects.toMatchObject({ code: 'LOG_RECORD_REFUSED' });
 });
 
 it('ends when the log refuses what only a person can mend, also while others of its partitions go on', async () => {
-  const log = scriptedLog();
-  const { ended } = consume(log, () => undefined);
-  await log.joined();
+  const { log, ended } = await joined(() => undefined);
   log.commitFails = new HighwaterError('KAFKA_FORBIDDEN', 'not allowed');
   const given = log.give(null);
   await given.done;
@@ -328,33 +307,28 @@ it('tells of a handler that does not return', async () => {
   jest.useFakeTimers({ doNotFake: ['performance', 'nextTick', 'setImmediate'] });
   const log = scriptedLog();
   let goOn = (): void => undefined;
-  const logger = quietLogger();
-  const { ended, stop } = consume(log, () => new Promise<void>((resolve) => (goOn = resolve)), {}, logger);
+  const { leave } = consume(log, () => new Promise<void>((resolve) => (goOn = resolve)));
   try {
     while (!log.isJoined()) await jest.advanceTimersByTimeAsync(1);
     const given = log.give(9);
     await jest.advanceTimersByTimeAsync(130_000);
-    expect(logger.warnings).toEqual([
+    expect(log.logger.warnings).toEqual([
       'A handler has been at work for 60 s; the next events of its partition wait.',
       'A handler has been at work for 120 s; the next events of its partition wait.',
     ]);
     goOn();
-    given.revoke();
-    await given.done;
+    await given.take();
     await jest.advanceTimersByTimeAsync(130_000);
-    expect(logger.warnings).toHaveLength(2);
+    expect(log.logger.warnings).toHaveLength(2);
   } finally {
     jest.useRealTimers();
-    stop();
   }
-  await ended;
+  await leave();
 });
 
 it('rejects also when what fails it is nothing', async () => {
-  const log = scriptedLog();
   const positions = { load: () => Promise.reject(null) };
-  const { ended } = consume(log, () => undefined, { positions });
-  await log.joined();
+  const { log, ended } = await joined(() => undefined, { positions });
   await log.give(0).done;
   await expect(ended).rejects.toBeNull();
 });
@@ -362,12 +336,10 @@ it('rejects also when what fails it is nothing', async () => {
 it('tells of a topic that is not there', async () => {
   const log = scriptedLog();
   log.port.ends = async () => ({ topicId: null, ends: new Map() });
-  const logger = quietLogger();
-  const { ended, stop } = consume(log, () => undefined, {}, logger);
+  const { leave } = consume(log);
   await log.joined();
-  stop();
-  await ended;
-  expect(logger.warnings).toEqual(['The topic t does not exist yet; it is read once it exists.']);
+  await leave();
+  expect(log.logger.warnings).toEqual(['The topic t does not exist yet; it is read once it exists.']);
 });
 
 describe('a refused password', () => {
@@ -385,36 +357,26 @@ describe('a refused password', () => {
   }
 
   it('from a file lets the group rest; it goes on where it was once the file is replaced', async () => {
-    const log = scriptedLog();
-    const logger = quietLogger();
-    const handled: number[] = [];
-    const { ended, stop } = consume(log, (offset) => void handled.push(offset), {}, logger, fromFile());
-    await log.joined();
+    const { log, leave } = await joined(undefined, {}, { refusals: fromFile() });
     const first = log.give(4);
-    await until(() => handled.length === 6);
-    first.revoke();
-    await first.done;
+    await until(() => log.handled.length === 6);
+    await first.take();
     for (let refused = 1; refused <= 3; refused++) {
       log.refuse(refusal());
-      await until(() => logger.warnings.length === refused);
+      await until(() => log.logger.warnings.length === refused);
       writeFileSync(file(), `password-${refused}`);
       await until(() => log.joins() === refused + 1);
     }
     const again = log.give(4);
     await until(() => log.committed.includes(10));
-    again.revoke();
-    await again.done;
-    stop();
-    await ended;
-    expect(handled).toEqual([4, 5, 6, 7, 8, 9]);
-    expect(logger.warnings[0]).toBe('The group g rests: joining the group g: wrong password');
+    await again.take();
+    await leave();
+    expect(log.handled).toEqual([4, 5, 6, 7, 8, 9]);
+    expect(log.logger.warnings[0]).toBe('The group g rests: joining the group g: wrong password');
   });
 
   it('that is refused again and again is tried ever more slowly, until the signal', async () => {
-    const log = scriptedLog();
-    const logger = quietLogger();
-    const { ended, stop } = consume(log, () => undefined, {}, logger, fromFile());
-    await log.joined();
+    const { log, leave } = await joined(() => undefined, {}, { refusals: fromFile() });
     const began = performance.now();
     log.refuse(refusal());
     await until(() => log.joins() === 2);
@@ -422,15 +384,12 @@ describe('a refused password', () => {
     await until(() => log.joins() === 3);
     expect(performance.now() - began).toBeGreaterThan(2_900);
     log.refuse(refusal());
-    await until(() => logger.warnings.length === 3);
-    stop();
-    await ended;
+    await until(() => log.logger.warnings.length === 3);
+    await leave();
   });
 
   it('that no file holds ends the consumer with what to do', async () => {
-    const log = scriptedLog();
-    const { ended } = consume(log, () => undefined);
-    await log.joined();
+    const { log, ended } = await joined(() => undefined);
     log.refuse(refusal());
     await expect(ended).rejects.toMatchObject({
       code: 'KAFKA_UNAUTHENTICATED',
@@ -440,27 +399,11 @@ describe('a refused password', () => {
   });
 
   it('of the registry makes no event a dead letter', async () => {
-    const log = scriptedLog();
     const refusing = jest.fn(() => {
       throw new HighwaterError('REGISTRY_UNAUTHORIZED', 'GET /schemas/ids/1 answered 401');
     });
-    const deps = {
-      log: log.port,
-      decoder: { ...decoder, prepare: refusing },
-      logger: quietLogger(),
-      topicPrefix: '',
-      refusals: refusalsOf(null, new Rotation()),
-      closing: new AbortController().signal,
-    };
-    const options: ConsumeOptions = {
-      group: 'g',
-      topics: ['t'],
-      onFailure: 'dead-letter',
-      retry: { delayMs: 1 },
-    };
-    const ended = takePart(options, (jobDeps) => eventJob(options, () => undefined, jobDeps), deps);
-    ended.catch(() => undefined);
-    await log.joined();
+    const ofRegistry = { decoder: { ...decoder, prepare: refusing } };
+    const { log, ended } = await joined(() => undefined, { onFailure: 'dead-letter' }, ofRegistry);
     await log.give(0).done;
     await expect(ended).rejects.toMatchObject({ code: 'REGISTRY_UNAUTHORIZED' });
     expect(log.appended).toEqual([]);

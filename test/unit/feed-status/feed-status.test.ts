@@ -6,6 +6,7 @@ import {
   type LiveKnowledge,
 } from '../../../src/feed-status/feed-status';
 import { firstSourceOffset, type SourceOffset } from '../../../src/state/source-offset';
+import { namedRows } from '../../support/named-rows';
 import { runs } from '../../support/runs';
 
 const NOW = 1_790_000_000_000;
@@ -73,33 +74,31 @@ it.each([
   },
 );
 
-it.each([
-  ['was read longer than three intervals ago', late, null, 'behind', 'last completely read 180 s ago'],
-  [
-    'fails for longer than three intervals',
-    { ...late, ...storedTimeout },
-    timeout,
-    ...(['behind', 'last completely read 180 s ago, last failure: SOURCE_TIMEOUT'] as const),
-  ],
-  [
-    'was read by a clock that was set back since',
-    { last_complete_scan_ms: NOW + 3_600_000 },
-    null,
-    ...(['behind', "last completely read 3600 s ahead of this machine's clock"] as const),
-  ],
-  [
-    'is in its first snapshot',
-    { last_complete_scan_ms: null, snapshot: 'running' as const },
-    null,
-    ...(['behind', 'not completely read so far, snapshot running'] as const),
-  ],
-  [
-    'is parked, though it was read a minute ago',
-    storedRefusal,
-    refused,
-    ...(['parked', 'parked by SOURCE_UNAUTHORIZED, tried again slowly'] as const),
-  ],
-] as const)(
+it.each(
+  namedRows({
+    'was read longer than three intervals ago': [late, null, 'behind', 'last completely read 180 s ago'],
+    'fails for longer than three intervals': [
+      { ...late, ...storedTimeout },
+      timeout,
+      ...(['behind', 'last completely read 180 s ago, last failure: SOURCE_TIMEOUT'] as const),
+    ],
+    'was read by a clock that was set back since': [
+      { last_complete_scan_ms: NOW + 3_600_000 },
+      null,
+      ...(['behind', "last completely read 3600 s ahead of this machine's clock"] as const),
+    ],
+    'is in its first snapshot': [
+      { last_complete_scan_ms: null, snapshot: 'running' as const },
+      null,
+      ...(['behind', 'not completely read so far, snapshot running'] as const),
+    ],
+    'is parked, though it was read a minute ago': [
+      storedRefusal,
+      refused,
+      ...(['parked', 'parked by SOURCE_UNAUTHORIZED, tried again slowly'] as const),
+    ],
+  }),
+)(
   'a feed that %s is not ready, for its publisher and for the log',
   (_, offset, failure, condition, reason) => {
     const expected = { ready: false, condition, reason };
@@ -107,10 +106,6 @@ it.each([
     expect(read(offset)).toMatchObject(expected);
   },
 );
-
-it('a parked feed stays parked for its next owner until a poll has succeeded', () => {
-  expect(own(storedRefusal)).toMatchObject({ condition: 'parked', error: refused.code });
-});
 
 it('a feed whose state is read back is not ready, and parked when that fails for good', () => {
   const restoring = (failure: LiveKnowledge['failure']) =>

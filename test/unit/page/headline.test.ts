@@ -59,14 +59,6 @@ it('says how far a feed is behind', () => {
   });
 });
 
-it('says why a feed is parked, in few words', () => {
-  expect(told(parked, aFeed('ipos'))).toMatchObject({
-    tone: 'bad',
-    text: 'insights is parked: the API refused the token',
-    also: 'ipos is up to date',
-  });
-});
-
 it('cuts a long cause', () => {
   const odd = {
     ...({

@@ -225,6 +225,48 @@ it('an older version is not published while the API shows a later one than was p
   expect(await published()).toEqual(['r a version 1', 'u a version 2']);
 });
 
+it('older versions on later pages are not published once a record of the round has shown a later one', async () => {
+  let version = (_: number, __: PageRequest) => 1;
+  const { published } = await start((request) =>
+    Array.from({ length: 8 }, (_, i) => {
+      const of = version(i, request);
+      return row(`r${i}`, `version ${of}`, NOW - 100 + 5 * i + of);
+    }),
+  );
+  // A server that lags answers. Only a look, which asks without the filter, is shown that the first record was written since.
+  version = (i, { updatedSince }) => (i === 1 ? 1 : i === 0 && updatedSince === 0 ? 2 : 0);
+  await publisher.poll({ wide: true });
+  version = (i) => (i === 0 ? 2 : 1);
+  await publisher.poll({ wide: true });
+  expect((await published()).slice(8)).toEqual(['u r0 version 2']);
+});
+
+it('a look ends at the page that shows what it looks for', async () => {
+  let version = (_: PageRequest) => 1;
+  const others = Array.from({ length: 60 }, (_, i) => row(`r${i}`, 'r', NOW - 90 + i));
+  const { published } = await start((request) => {
+    const shown = version(request);
+    return [row('a', `version ${shown}`, NOW - 100 + shown), ...others];
+  });
+  const before = asked.length;
+  version = ({ updatedSince }) => (updatedSince > 0 ? 0 : 1);
+  await publisher.poll({ wide: true });
+  expect((await published()).slice(61)).toEqual([]);
+  const looks = asked.slice(before).filter(({ updatedSince }) => updatedSince === 0);
+  expect(looks.filter(({ pageOffset }) => pageOffset > 5)).toEqual([]);
+});
+
+it('an older version is not published while other answers do not show the record', async () => {
+  const others = Array.from({ length: 3 }, (_, i) => row(`b${i}`, 'b', NOW - 90 + i));
+  let shown: () => readonly Row[] = () => [row('a', 'new', NOW - 95)];
+  const { published, reconcile } = await start(() => [...shown(), ...others], 10);
+  const before = asked.length;
+  shown = () => (asked.length <= before + 4 ? [row('a', 'old', NOW - 100)] : []);
+  await publisher.poll({ wide: true });
+  await reconcile();
+  expect((await published()).slice(4)).toEqual(['d a new']);
+});
+
 it('a record that was deleted does not come back with one answer of a server that lags, but does if the API shows it again', async () => {
   const others = Array.from({ length: 9 }, (_, i) => row(`b${i}`, 'b', NOW - 90 + i));
   let hasGone = () => true;

@@ -52,6 +52,19 @@ const published = async (name: FeedName) =>
 const letters = async (name: FeedName) =>
   (await publisher!.topic(`${name}.dead-letters`)).map(({ decoded }) => decoded!);
 
+it('a dead letter beside records whose times have milliseconds holds up nothing', async () => {
+  const feed = testFeed('ipos', { updatedFormat: 'milliseconds' });
+  publisher = await testPublisher(feed, vendor);
+  const updated = 1_789_000_000_123;
+  vendor.rows = [
+    { ...ipo({ id: 'a' }), updated },
+    { ...ipo({ id: '' }), updated: updated + 5_000 },
+  ] as Row[];
+  await publisher.poll();
+  expect([await published('ipos'), (await letters('ipos')).length]).toEqual([['a'], 1]);
+  expect(publisher.owned().deps.state.offset.high_water_mark).toBe(1_789_000_000);
+});
+
 describe.each(['list', 'object'] as const)('a member that is nested deeply, each level a(n) %s', (as) => {
   const places: [string, Row][] = [
     ['an unknown member', { unknown: nested(DEEP, as) }],

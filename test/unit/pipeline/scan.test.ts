@@ -150,18 +150,17 @@ describe('paging', () => {
     },
   );
 
-  it('below a cap that comes later is noticed by a wide poll', async () => {
+  it.each([true, false])('below a cap that comes later is noticed by a poll (wide: %s)', async (wide) => {
     await simulate({ records: { ipos: 250 }, spreadDays: 0.01, perSecond: 10 });
-    let { progress } = (await scanAll(ipos)).last;
-    expect(progress.paging.longestPage).toBe(100);
+    const { progress: before } = (await scanAll(ipos)).last;
+    expect(before.paging.longestPage).toBe(100);
     api.behave({ pageCap: 40 }, 'ipos');
-    progress = (await scanAll(ipos, { ...progress, snapshot: false, wide: true })).last.progress;
-    expect(progress.paging.longestPage).toBe(40);
     for (const key of api.stores.ipos.keys().slice(0, 150)) api.stores.ipos.touch(key);
-    const scanned = await scanAll(ipos, { ...progress, snapshot: false });
+    const { seen, last } = await scanAll(ipos, { ...before, snapshot: false, wide });
+    expect(last.progress.paging.longestPage).toBe(40);
     expect(
       [...api.truth('ipos')].filter(
-        ([id, r]) => (r.updated as number) > progress.highWaterMark && !scanned.seen.has(id),
+        ([id, r]) => (r.updated as number) > before.highWaterMark && !seen.has(id),
       ),
     ).toStrictEqual([]);
   });

@@ -347,6 +347,21 @@ describe.each([
   });
 });
 
+it('pages that come to begin at 0 lose no record of a range that has fewer rows than a page', async () => {
+  const shape: { -readonly [Member in keyof VendorShape]: VendorShape[Member] } = {
+    ...plainShape,
+    ...{ style: 'page', first: 'one, zero is empty', range: 600 },
+  };
+  const { feed, vendor, unknown, write } = await start(shape, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 10);
+  await publisher.poll();
+  shape.first = 'zero';
+  for (const id of [...vendor.rows.keys(), 'new']) write(id, NOW - 20);
+  for (let i = 0; i < 2; i++) await publisher.poll({ wide: true });
+  expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 0 });
+  await publisher.poll({ wide: true });
+  expect([unknown(), publisher.owned().deps.state.offset.page_begin]).toEqual([[], 0]);
+});
+
 it.each([
   ['null', () => null],
   ['without an id', ({ id: _, ...row }: VendorRow) => row],

@@ -1,30 +1,24 @@
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { type Authority, authority, type Identity } from '../../support/certificates';
-import { sendJson } from '../../support/http-server';
+import { endsWithTest } from '../../support/ends';
+import { sendJson, startHttpServer } from '../../support/http-server';
 import { failureOf, feed, never, page, source, stopAll } from './client-fixture';
 
-const stops: (() => Promise<void>)[] = [];
 let ours: Authority;
 
 beforeAll(async () => {
   ours = await authority('the vendor');
 });
-afterEach(async () => {
-  await stopAll();
-  for (const stop of stops.splice(0)) await stop();
-});
+afterEach(stopAll);
 
 /** An API whose certificate is signed by `ours`. */
 async function vendor(identity: Partial<Identity> = {}): Promise<string> {
   const signed = await ours.sign({ name: 'vendor', ...identity });
-  const server = createServer(signed, (_, response) => sendJson(response, { ipos: [{ id: 'a' }] }));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  stops.push(async () => {
-    server.closeAllConnections();
-    await new Promise<void>((resolve) => server.close(() => resolve()));
-  });
-  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, stop } = await startHttpServer(
+    (_, response) => sendJson(response, { ipos: [{ id: 'a' }] }),
+    signed,
+  );
+  endsWithTest(stop);
+  return url;
 }
 
 it('reads an API whose authority is in the file of HIGHWATER_API_CA_FILE', async () => {

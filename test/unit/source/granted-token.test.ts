@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { createApiClients } from '../../../src/runtime/api-clients';
 import { Rotation } from '../../../src/secrets/rotation';
 import type { Grant } from '../../../src/source/api-access';
 import { authority } from '../../support/certificates';
-import { type HttpServer, sendJson } from '../../support/http-server';
+import { endsWithTest } from '../../support/ends';
+import { type HttpServer, sendJson, startHttpServer } from '../../support/http-server';
+import { namedRows } from '../../support/named-rows';
 import { quietLogger } from '../../support/source';
 import { clientId, startTokenServer, type TokenServer } from '../../support/token-server';
 import { failureOf, feed, limits, never, page, server, stopAll } from './client-fixture';
@@ -165,37 +165,30 @@ const endless = (response: ServerResponse) => {
   response.on('close', () => clearInterval(timer));
 };
 const html = { 'content-type': 'text/html' };
-const passing: readonly [string, (response: ServerResponse) => void, RegExp][] = [
-  ['answers 500', (response) => sendJson(response, '<h1>Oh no</h1>', 500, html), /500 with <h1>Oh no<\/h1>/],
-  ['has too many requests', (response) => sendJson(response, {}, 429, { 'retry-after': '0' }), /429 with/],
-  ['refuses for now', (response) => sendJson(response, {}, 403, { 'retry-after': '0' }), /403 with/],
-  ['names a passing error', (response) => sendJson(response, { error: 'server_error' }, 400), /server_error/],
-  ['sends a web page', (response) => sendJson(response, '<h1>Hi</h1>', 200, html), /no access_token in/],
-  ['sends null', (response) => sendJson(response, 'null'), /no access_token in/],
-  [
-    'leaves the token out',
+const passing = namedRows<[(response: ServerResponse) => void, RegExp]>({
+  'answers 500': [(response) => sendJson(response, '<h1>Oh no</h1>', 500, html), /500 with <h1>Oh no<\/h1>/],
+  'has too many requests': [(response) => sendJson(response, {}, 429, { 'retry-after': '0' }), /429 with/],
+  'refuses for now': [(response) => sendJson(response, {}, 403, { 'retry-after': '0' }), /403 with/],
+  'names a passing error': [(response) => sendJson(response, { error: 'server_error' }, 400), /server_error/],
+  'sends a web page': [(response) => sendJson(response, '<h1>Hi</h1>', 200, html), /no access_token in/],
+  'sends null': [(response) => sendJson(response, 'null'), /no access_token in/],
+  'leaves the token out': [
     (response) => sendJson(response, { id_token: 'abcd-sesame' }),
     /no access_token in/,
   ],
-  [
-    'breaks the line',
+  'breaks the line': [
     (response) => sendJson(response, { access_token: 'abc\r\nsesame' }),
     /no header can carry/,
   ],
-  [
-    'gives another type',
+  'gives another type': [
     (response) => sendJson(response, { access_token: 'abcd-sesame', token_type: 'MAC' }),
     /type MAC/,
   ],
-  [
-    'redirects',
-    (response) => response.writeHead(307, { location: '/x' }).end(),
-    /307 with a redirect to \/x/,
-  ],
-  ['hangs up', (response) => response.destroy(), /got no answer/],
-  ['sends without end', endless, /more than 65536 bytes/],
-  ['is silent', () => {}, /took longer than 300 ms|sent nothing for 300 ms/],
-];
+  redirects: [(response) => response.writeHead(307, { location: '/x' }).end(), /307 with a redirect to \/x/],
+  'hangs up': [(response) => response.destroy(), /got no answer/],
+  'sends without end': [endless, /more than 65536 bytes/],
+  'is silent': [() => {}, /took longer than 300 ms|sent nothing for 300 ms/],
+});
 
 it.each(passing)('a token server that %s is named, and asked again', async (_, answer, said) => {
   tokens.answer = answer;
@@ -214,20 +207,15 @@ it.each(passing)('a token server that %s is named, and asked again', async (_, a
 it("the API's authorities count for the token server, too", async () => {
   const ours = await authority('ours');
   const signed = await ours.sign({ name: 'token server' });
-  const secure = createServer(signed, (_, response) => {
+  const secure = await startHttpServer((_, response) => {
     tokens.valid.add('issued-over-tls');
     sendJson(response, { access_token: 'issued-over-tls' });
-  });
-  await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
-  const tokenUrl = `https://127.0.0.1:${(secure.address() as AddressInfo).port}/token`;
-  try {
-    const error = await failureOf(clients({ tokenUrl }).ask());
-    expect(error).toMatchObject({ code: 'SOURCE_CERTIFICATE', message: expect.stringContaining(tokenUrl) });
-    await clients({ tokenUrl }, limits, ours.cert).ask();
-  } finally {
-    secure.closeAllConnections();
-    await new Promise((resolve) => secure.close(resolve));
-  }
+  }, signed);
+  endsWithTest(secure.stop);
+  const tokenUrl = `${secure.url}/token`;
+  const error = await failureOf(clients({ tokenUrl }).ask());
+  expect(error).toMatchObject({ code: 'SOURCE_CERTIFICATE', message: expect.stringContaining(tokenUrl) });
+  await clients({ tokenUrl }, limits, ours.cert).ask();
 });
 
 it('a pause that the token server asks for counts for all feeds', async () => {

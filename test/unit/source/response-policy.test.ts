@@ -2,6 +2,7 @@ import { answerLimits } from '../../../src/json/limits';
 import { usualAuth } from '../../../src/source/api-access';
 import { interpretResponse, type PolicyContext, type RawResponse } from '../../../src/source/response-policy';
 import { bodyOf } from '../../support/body';
+import { namedRows } from '../../support/named-rows';
 
 const nowMs = Date.parse('2026-03-01T00:00:00Z');
 
@@ -101,6 +102,9 @@ describe('the rows of an answer', () => {
     ['data.list.orders', '{"data":{"count":1,"list":{"orders":[{"id":"a"}]}}}', [{ id: 'a' }]],
     ['data.orders', '{"data":{"orders":null}}', []],
     ['data.orders', '{}', []],
+    ['data.orders', '{"data":{},"time":"now"}', []],
+    ['data.orders', '{"data":{},"error":"try later"}', 'try later'],
+    ['data.list.orders', '{"data":{}}', []],
     ['', '[1,2]', [1, 2]],
     ['', '{"":[1]}', 'an object, not an array; its keys are ""'],
     ['', '{}', 'an object, not an array; it has none'],
@@ -110,7 +114,7 @@ describe('the rows of an answer', () => {
     ['data.orders', '{"data":null,"message":"try later"}', 'try later'],
     ['data.orders', '{"data":{"orders":{}}}', 'a object under "data.orders"'],
     ['constructor', '{"a":1}', 'without "constructor"; its keys are "a"'],
-    ['data.toString', '{"data":{}}', 'without "data.toString"; it has none'],
+    ['data.toString', '{"data":{"a":1}}', 'the keys of "data" are "a"'],
     ['__proto__.x', '{"a":1}', 'without "__proto__.x"; its keys are "a"'],
   ];
 
@@ -125,95 +129,90 @@ describe('the rows of an answer', () => {
 });
 
 describe('an answer with status 200 is a failure', () => {
-  it.each([
-    [
-      'ok:false',
-      '{"ok":false,"errors":[{"code":"c1","id":"i1","value":"v1"}]}',
-      'SOURCE_REPORTED_ERROR',
-      'c1, i1, v1',
-    ],
-    [
-      'errors beside null data',
-      '{"data":null,"errors":[{"message":"m"}],"ok":false}',
-      'SOURCE_REPORTED_ERROR',
-      ': m',
-    ],
-    ['ok:false beside rows', '{"ok":false,"ipos":[1]}', 'SOURCE_REPORTED_ERROR', '{"ok":false'],
-    ['errors beside rows', '{"ipos":[1],"errors":["half of it"]}', 'SOURCE_REPORTED_ERROR', 'half of it'],
-    [
-      'an error beside no rows',
-      '{"success":false,"error":{"code":104,"info":"Your limit has been reached."},"ipos":[]}',
-      'SOURCE_REPORTED_ERROR',
-      ': Your limit has been reached.',
-    ],
-    ['a status beside no rows', '{"status":"error","ipos":[]}', 'SOURCE_REPORTED_ERROR', '{"status":"error"'],
-    ['a code beside no rows', '{"code":429,"message":"m","ipos":[]}', 'SOURCE_REPORTED_ERROR', ': m'],
-    ['a bare string', '"Invalid token"', 'SOURCE_REPORTED_ERROR', ': Invalid token'],
-    ['a message', '{"message":"Invalid page size"}', 'SOURCE_REPORTED_ERROR', 'Invalid page size'],
-    ['a text', '{"text":"over capacity"}', 'SOURCE_REPORTED_ERROR', 'over capacity'],
-    [
-      'null under the key with a message',
-      '{"ipos":null,"message":"try later"}',
-      'SOURCE_REPORTED_ERROR',
-      'try later',
-    ],
-    [
-      'another key',
-      '{"insights":[],"total":0}',
-      'SOURCE_WRONG_SHAPE',
-      'without "ipos"; its keys are "insights", "total"',
-    ],
-    ['an object under the key', '{"ipos":{"a":1}}', 'SOURCE_WRONG_SHAPE', 'a object under "ipos"'],
-    ['a bare null', 'null', 'SOURCE_WRONG_SHAPE', 'null, not an object'],
-    ['a bare number', '12', 'SOURCE_WRONG_SHAPE', '12, not an object'],
-    [
-      'an error with a long code',
-      '{"code":653247040368672769}',
-      'SOURCE_REPORTED_ERROR',
-      '653247040368672769',
-    ],
-    ['HTML in no known charset', Buffer.from('<p>Größe</p>', 'latin1'), 'SOURCE_NOT_JSON', '<p>Gr'],
-    ['HTML', '<html>Sign in</html>', 'SOURCE_NOT_JSON', 'application/json: <html>Sign in</html>'],
-    ['XML', '<?xml version="1.0"?><ipos/>', 'SOURCE_NOT_JSON', '<?xml'],
-    ['a truncated body', '{"ipos":[{"id":"a"', 'SOURCE_BODY_TRUNCATED', '(18 bytes)'],
-    ['a damaged body', '{"ipos":[{"id":"a"},{"id":}]}', 'SOURCE_BODY_DAMAGED', 'is damaged (29 bytes)'],
-    ['JSON with something behind it', '{"ipos":[]}}', 'SOURCE_BODY_DAMAGED', 'is damaged (12 bytes)'],
-    [
-      'lists that lie within each other and do not end',
-      '['.repeat(100_000),
-      'SOURCE_BODY_TRUNCATED',
-      '100000 bytes',
-    ],
-    [
-      'objects that lie within each other',
-      `${'{"a":'.repeat(9_999)}{}${'}'.repeat(9_999)}`,
-      'SOURCE_WRONG_SHAPE',
-      '"a"',
-    ],
-    [
-      'errors that lie within each other',
-      `{"errors":${'['.repeat(30_000)}${']'.repeat(30_000)}}`,
-      'SOURCE_REPORTED_ERROR',
-      '[[',
-    ],
-    [
-      'more rows than are taken',
-      `{"ipos":[${'1,'.repeat(262_144)}1]}`,
-      'SOURCE_TOO_MANY_ROWS',
-      'more than 262144 rows',
-    ],
-    [
-      'more lists and objects than are taken',
-      `{"ipos":[${`[${'[],'.repeat(49_000)}[]],`.repeat(50)}1]}`,
-      'SOURCE_BODY_TOO_LARGE',
-      'more than 2097152 lists and objects',
-    ],
-    ['members without end', `{${'"a":1,'.repeat(200_000)}"b":1}`, 'SOURCE_WRONG_SHAPE', 'beside "ipos"'],
-    ['a text that is too long for a message', `"${'x'.repeat(1_100_000)}"`, 'SOURCE_NOT_JSON', 'xxx…'],
-    ['an empty body', '', 'SOURCE_BODY_EMPTY', 'an empty body'],
-    ['a blank body', ' \r\n', 'SOURCE_BODY_EMPTY', 'an empty body'],
-    ['an inherited name only', '{"constructor":1}', 'SOURCE_WRONG_SHAPE', '"constructor"'],
-  ])('when it is %s', async (_, body, code, what) => {
+  it.each(
+    namedRows({
+      'ok:false': [
+        '{"ok":false,"errors":[{"code":"c1","id":"i1","value":"v1"}]}',
+        'SOURCE_REPORTED_ERROR',
+        'c1, i1, v1',
+      ],
+      'errors beside null data': [
+        '{"data":null,"errors":[{"message":"m"}],"ok":false}',
+        'SOURCE_REPORTED_ERROR',
+        ': m',
+      ],
+      'ok:false beside rows': ['{"ok":false,"ipos":[1]}', 'SOURCE_REPORTED_ERROR', '{"ok":false'],
+      'errors beside rows': ['{"ipos":[1],"errors":["half of it"]}', 'SOURCE_REPORTED_ERROR', 'half of it'],
+      'an error beside no rows': [
+        '{"success":false,"error":{"code":104,"info":"Your limit has been reached."},"ipos":[]}',
+        'SOURCE_REPORTED_ERROR',
+        ': Your limit has been reached.',
+      ],
+      'a status beside no rows': [
+        '{"status":"error","ipos":[]}',
+        'SOURCE_REPORTED_ERROR',
+        '{"status":"error"',
+      ],
+      'a code beside no rows': ['{"code":429,"message":"m","ipos":[]}', 'SOURCE_REPORTED_ERROR', ': m'],
+      'a bare string': ['"Invalid token"', 'SOURCE_REPORTED_ERROR', ': Invalid token'],
+      'a message': ['{"message":"Invalid page size"}', 'SOURCE_REPORTED_ERROR', 'Invalid page size'],
+      'a text': ['{"text":"over capacity"}', 'SOURCE_REPORTED_ERROR', 'over capacity'],
+      'null under the key with a message': [
+        '{"ipos":null,"message":"try later"}',
+        'SOURCE_REPORTED_ERROR',
+        'try later',
+      ],
+      'another key': [
+        '{"insights":[],"total":0}',
+        'SOURCE_WRONG_SHAPE',
+        'without "ipos"; its keys are "insights", "total"',
+      ],
+      'an object under the key': ['{"ipos":{"a":1}}', 'SOURCE_WRONG_SHAPE', 'a object under "ipos"'],
+      'a bare null': ['null', 'SOURCE_WRONG_SHAPE', 'null, not an object'],
+      'a bare number': ['12', 'SOURCE_WRONG_SHAPE', '12, not an object'],
+      'an error with a long code': [
+        '{"code":653247040368672769}',
+        'SOURCE_REPORTED_ERROR',
+        '653247040368672769',
+      ],
+      'HTML in no known charset': [Buffer.from('<p>Größe</p>', 'latin1'), 'SOURCE_NOT_JSON', '<p>Gr'],
+      HTML: ['<html>Sign in</html>', 'SOURCE_NOT_JSON', 'application/json: <html>Sign in</html>'],
+      XML: ['<?xml version="1.0"?><ipos/>', 'SOURCE_NOT_JSON', '<?xml'],
+      'a truncated body': ['{"ipos":[{"id":"a"', 'SOURCE_BODY_TRUNCATED', '(18 bytes)'],
+      'a damaged body': ['{"ipos":[{"id":"a"},{"id":}]}', 'SOURCE_BODY_DAMAGED', 'is damaged (29 bytes)'],
+      'JSON with something behind it': ['{"ipos":[]}}', 'SOURCE_BODY_DAMAGED', 'is damaged (12 bytes)'],
+      'lists that lie within each other and do not end': [
+        '['.repeat(100_000),
+        'SOURCE_BODY_TRUNCATED',
+        '100000 bytes',
+      ],
+      'objects that lie within each other': [
+        `${'{"a":'.repeat(9_999)}{}${'}'.repeat(9_999)}`,
+        'SOURCE_WRONG_SHAPE',
+        '"a"',
+      ],
+      'errors that lie within each other': [
+        `{"errors":${'['.repeat(30_000)}${']'.repeat(30_000)}}`,
+        'SOURCE_REPORTED_ERROR',
+        '[[',
+      ],
+      'more rows than are taken': [
+        `{"ipos":[${'1,'.repeat(262_144)}1]}`,
+        'SOURCE_TOO_MANY_ROWS',
+        'more than 262144 rows',
+      ],
+      'more lists and objects than are taken': [
+        `{"ipos":[${`[${'[],'.repeat(49_000)}[]],`.repeat(50)}1]}`,
+        'SOURCE_BODY_TOO_LARGE',
+        'more than 2097152 lists and objects',
+      ],
+      'members without end': [`{${'"a":1,'.repeat(200_000)}"b":1}`, 'SOURCE_WRONG_SHAPE', 'beside "ipos"'],
+      'a text that is too long for a message': [`"${'x'.repeat(1_100_000)}"`, 'SOURCE_NOT_JSON', 'xxx…'],
+      'an empty body': ['', 'SOURCE_BODY_EMPTY', 'an empty body'],
+      'a blank body': [' \r\n', 'SOURCE_BODY_EMPTY', 'an empty body'],
+      'an inherited name only': ['{"constructor":1}', 'SOURCE_WRONG_SHAPE', '"constructor"'],
+    }),
+  )('when it is %s', async (_, body, code, what) => {
     expect(await interpret(body)).toMatchObject({
       kind: 'failure',
       code,

@@ -1,10 +1,17 @@
 import { HighwaterError } from '../../../errors';
 import type { Feed } from '../../../feeds/feed';
 import type { Paging } from '../../../types';
-import { type FetchedPage, haveSameKeys, type PageFacts, pageBehind, repeats } from './page-facts';
+import {
+  bringsNothingNew,
+  type FetchedPage,
+  haveSameKeys,
+  type PageFacts,
+  pageBehind,
+  repeats,
+} from './page-facts';
 import type { PageReader } from './page-reader';
 import { LEAST_EVIDENCE, withPageSize } from './paging';
-import { orRefusal, REFUSALS } from './refusals';
+import { orRefusal, REFUSALS, unlessRefused } from './refusals';
 
 /** The empty page that proves the end, or the caller's next step: `more` means to walk the pages. */
 type Behind = FetchedPage | 'more' | 'begin-again' | 'page-size-changed';
@@ -30,6 +37,22 @@ export async function behindFirstPage(
 /** Without paging, there may be more rows than a page that is exactly as long as was asked for. */
 export function mayBeCut({ parameters, pageSize }: Feed, { facts }: FetchedPage): boolean {
   return parameters.pageSize !== null && facts.length === pageSize;
+}
+
+/**
+ * Whether a first page by number that is shorter than others were is the last one. Pages may have become shorter: then the answer says
+ * that more rows follow, or the page behind it has them.
+ */
+export async function isLastOfLength(
+  reader: PageReader,
+  anchor: number,
+  { facts, isLast }: FetchedPage,
+): Promise<boolean> {
+  if (typeof isLast === 'boolean') return isLast;
+  // Most polls see a few changes. They stay one request.
+  if (facts.length < LEAST_EVIDENCE) return true;
+  const behind = await unlessRefused(reader.read(anchor, 1, facts.length));
+  return behind === null || (behind !== 'page-size-changed' && bringsNothingNew(behind.facts, facts));
 }
 
 function onlyPageFull({ name, parameters }: Feed, from: number, { facts }: FetchedPage): HighwaterError {

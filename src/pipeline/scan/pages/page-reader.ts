@@ -36,6 +36,7 @@ const MOST_ANCHORS = 50;
 /** Reads the pages of one scan, and learns the server's paging on the way. */
 export class PageReader {
   readonly kind: PagingKind;
+  readonly reach: number;
   /** The unit of the paging parameter is learned. */
   private readonly isLearned: boolean;
   private readonly keys: RowKeys;
@@ -55,6 +56,8 @@ export class PageReader {
   /** Rows of a first page that has been shown to be the last one. */
   private trueEnd: number | null = null;
   private mostRows = Number.POSITIVE_INFINITY; // above it, a body was too large
+  /** A range had no page 0, nor rows. The first range with rows tells whether pages begin at 0. */
+  private isBeginOpen = false;
 
   constructor(
     private readonly feed: Feed,
@@ -65,15 +68,14 @@ export class PageReader {
     private readonly shownRecords = 0,
   ) {
     this.kind = pagingKind(feed);
+    this.reach = pagingReach(feed);
     this.isLearned = feed.paging.style === 'page';
     this.keys = rowKeys(feed);
     this.known = declaredPaging(feed, learned);
     this.isNew = !learned.longestPage;
     this.announced = new Announced(feed);
-    const fetch = (from: number, continuation?: string) => {
-      const first = { ...this.range(from), pageOffset: 0, pageSize: this.known.pageSize };
-      return this.fetchOrShrink(continuation === undefined ? first : { ...first, continuation });
-    };
+    const fetch = (from: number, continuation?: string) =>
+      this.fetchNumbered(from, 0, continuation === undefined ? {} : { continuation });
     const isLong = (rows: number, from: number) => from === 0 || 2 * rows > this.fullLength;
     this.continued = new ContinuedPages(feed.name, fetch, isLong);
   }
@@ -137,10 +139,6 @@ export class PageReader {
   private range(from: number): Pick<PageRequest, 'updatedSince' | 'updatedUntil'> {
     const end = this.windowEnd(from);
     return { updatedSince: this.least(from), ...(Number.isFinite(end) && { updatedUntil: end }) };
-  }
-
-  get reach(): number {
-    return pagingReach(this.feed);
   }
 
   /** How pages can be asked for that begin at other rows. */
@@ -229,7 +227,7 @@ export class PageReader {
       return pageBehind(this.counted!.page);
     }
     this.counted = isCounted && isFull ? read : null;
-    const isLast = page.isLast ?? (isCounted && !isFull);
+    const isLast = page.isLast ?? (isCounted && !isFull ? true : null);
     this.end = isLast ? read : null;
     return { ...page, isLast };
   }
@@ -268,14 +266,12 @@ export class PageReader {
     const canShrink = feed.parameters.pageSize !== null && length > 1;
     const first = { page, paging, isWhole, isNew, fullLength, shownRecords, canShrink };
     if (length === this.trueEnd || !isEndDoubtful(first)) return;
-    const smaller = canShrink ? await unlessRefused(this.fetchNumbered(from, 0, length - 1)) : null;
-    if (isNextLost(first, smaller) && (isWhole || !(await this.isNextNamed()))) announced.hidden ??= lost;
+    const less = { pageSize: length - 1 };
+    const smaller = canShrink ? await unlessRefused(this.fetchNumbered(from, 0, less)) : null;
+    // The first page of the whole feed names a next one, as pages of this API do.
+    const isNamed = async () => ((await unlessRefused(this.fetchNumbered(0, 0)))?.next ?? null) !== null;
+    if (isNextLost(first, smaller) && (isWhole || !(await isNamed()))) announced.hidden ??= lost;
     else this.trueEnd = length;
-  }
-
-  /** Whether the first page of the whole feed names a next one, as pages of this API do. */
-  private async isNextNamed(): Promise<boolean> {
-    return ((await unlessRefused(this.fetchNumbered(0, 0)))?.next ?? null) !== null;
   }
 
   /** Whether a page behind all rows that the total counts shows the first page again, or the page before it. */
@@ -306,6 +302,7 @@ export class PageReader {
     if (this.known.begin === 0 || firstNumber(this.feed) !== undefined) return false;
     const second = this.feed.windowSeconds === undefined ? 0 : from;
     const zero = await this.fetchNumbered(second, 0).catch((error) => orRefusal(error, UNANSWERED));
+    this.isBeginOpen = this.feed.windowSeconds !== undefined;
     if (zero === null || !hasRows(zero)) return false;
     const one = await this.fetchNumbered(second, 1).catch((error) => orRefusal(error, REFUSALS));
     if (one === null || (hasRows(one) && haveSameKeys(zero.facts, one.facts))) return false;
@@ -321,9 +318,12 @@ export class PageReader {
     const isUnknown = firstNumber(this.feed) === undefined && begin === 0 && unit === null && !longestPage;
     if (!this.isLearned || !this.isNew || !isUnknown) {
       const first = await ask(begin).catch((error) => orRefusal(error, refusals));
-      if (!(first instanceof HighwaterError)) return this.noted(from, 0, first);
-      if (!(await this.testBegin(from))) throw first;
-      return this.noted(from, 0, await ask(this.known.begin));
+      const isRefused = first instanceof HighwaterError;
+      const isDoubtful = isRefused || (this.isBeginOpen && first !== null && hasRows(first));
+      if (isDoubtful && (await this.testBegin(from))) return this.noted(from, 0, await ask(this.known.begin));
+      if (isRefused) throw first;
+      this.isBeginOpen &&= !isDoubtful;
+      return this.noted(from, 0, first);
     }
     const zero = await ask(0).catch((error) => orRefusal(error, refusals));
     if (zero === null || hasRows(zero)) return this.noted(from, 0, zero);
@@ -366,17 +366,17 @@ export class PageReader {
 
   private noted(from: number, n: number, page: FetchedPage | null, offset = this.known.begin) {
     const { last } = this;
+    const { pageSize } = this.known;
     const length = page?.facts.length ?? 0;
     const known = last.get(from);
-    const isLater = known === undefined || known.offset <= offset || known.pageSize !== this.known.pageSize;
-    if ((length > 0 || n === 0) && isLater)
-      last.set(from, { n, offset, length, pageSize: this.known.pageSize });
+    const isLater = known === undefined || known.offset <= offset || known.pageSize !== pageSize;
+    if ((length > 0 || n === 0) && isLater) last.set(from, { n, offset, length, pageSize });
     if (last.size > MOST_ANCHORS) last.delete(last.keys().next().value!);
     return page;
   }
 
-  private fetchNumbered(from: number, offset: number, pageSize = this.known.pageSize) {
-    return this.fetchOrShrink({ ...this.range(from), pageOffset: offset, pageSize });
+  private fetchNumbered(from: number, pageOffset: number, other: Partial<PageRequest> = {}) {
+    return this.fetchOrShrink({ ...this.range(from), pageOffset, pageSize: this.known.pageSize, ...other });
   }
 
   /** Null when the body was too large: from now on fewer records are asked for. */

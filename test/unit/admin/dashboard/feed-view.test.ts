@@ -90,17 +90,6 @@ it("shows another's feed as the log has it, and who has it", () => {
 
 const stored = (change: Partial<SourceOffset>) => view(waiting, { stored: offset(change) });
 
-it.each([
-  ['parked', stored({ parked: 'SOURCE_UNAUTHORIZED', last_error: 'SOURCE_UNAUTHORIZED: answered 401' })],
-  ['behind', stored({ last_complete_scan_ms: NOW - 10 * INTERVAL, last_error: 'SOURCE_TIMEOUT: no answer' })],
-  ['paused', stored({ paused: true, last_complete_scan_ms: NOW - 10 * INTERVAL })],
-] as const)("says that another's feed is %s", (condition, found) => {
-  expect(found.condition).toBe(condition);
-  expect(found.problem?.code).toBe(
-    { parked: 'SOURCE_UNAUTHORIZED', behind: 'SOURCE_TIMEOUT', paused: undefined }[condition],
-  );
-});
-
 it('gives the cause of a problem in one sentence', () => {
   expect(view(failing('SOURCE_UNAUTHORIZED', true)).problem!.cause).toBe('The API refused the token.');
   const { cause, what } = view({}, { deadLetters: 3 }).problem!;

@@ -40,13 +40,6 @@ function afterwards(members: readonly Member[], generation: number): Member[] {
   }));
 }
 
-it('one instance has all feeds, and a second one takes its share of them and no more', () => {
-  const [first] = afterwards([member('a')], 1);
-  expect(Object.keys(first!.claims.feeds).sort()).toEqual(FEEDS);
-  const shared = given(first!, member('b'));
-  expect([shared.a!.length, shared.b!.length]).toEqual([2, 1]);
-});
-
 it('a member that comes or goes moves only the feeds that it gets or had', () => {
   const two = afterwards(afterwards([member('a'), member('b')], 1), 2);
   const three = afterwards([...two, member('c')], 3);
@@ -62,24 +55,10 @@ it('a member that comes or goes moves only the feeds that it gets or had', () =>
   }
 });
 
-it('a fourth instance has nothing and waits', () => {
-  const three = afterwards(
-    [holding('a', ['ipos']), holding('b', ['insights']), holding('c', ['analysts'])],
-    2,
-  );
-  expect(given(...three, member('d'))).toEqual({ a: ['ipos'], b: ['insights'], c: ['analysts'], d: [] });
-});
-
 it('a member that returns under another member id has no claim against its successor', () => {
   const zombie = member('new', { claims: { memberId: 'old', feeds: { ipos: 9, insights: 9, analysts: 9 } } });
   const successor = holding('s', ['ipos', 'insights'], 1);
   expect(given(zombie, successor)).toEqual({ new: ['analysts'], s: ['insights', 'ipos'] });
-});
-
-it('a member that returns under another member id keeps the feeds that nobody has', () => {
-  const back = member('new', { claims: { memberId: 'old', feeds: { ipos: 3 } } });
-  const other = holding('o', ['insights', 'analysts']);
-  expect(given(back, other)).toEqual({ new: ['ipos'], o: ['analysts', 'insights'] });
 });
 
 it('the rest is not spread by chance: members of any names keep the feeds that they have or had', () => {
@@ -125,15 +104,6 @@ it('a member that declines a feed gets it only if all decline it', () => {
   expect(given({ ...holding('a', ['insights', 'analysts'], 2), declined: ['ipos'] }, both).b).toEqual([
     'ipos',
   ]);
-});
-
-it('a feed goes to who can publish it, beyond its share where nobody else can', () => {
-  const all = holding('a', ['insights', 'ipos']);
-  const one = member('b', { feeds: ['analysts'] });
-  expect(given(all, one)).toEqual({ a: ['insights', 'ipos'], b: ['analysts'] });
-  expect(given({ ...all, feeds: ['insights', 'ipos'] }, one, member('c', { feeds: ['analysts'] })).a).toEqual(
-    ['insights', 'ipos'],
-  );
 });
 
 describe('whatever the members say', () => {

@@ -18,6 +18,7 @@ import {
   mayPass,
   protocolType,
 } from '../../../../src/log/kafka/connection/kafka-failure';
+import { namedRows } from '../../../support/named-rows';
 
 /** As the types of kafkajs have them, less what they leave out. */
 type Made = new (message: unknown, details?: unknown) => Error;
@@ -40,55 +41,50 @@ const failed = (error: unknown, what: Asked | undefined = asked) =>
   kafkaFailure(error, 'writing', what) as HighwaterError;
 
 describe('a failure of Kafka', () => {
-  it.each([
-    ['its own words', made(KafkaJSError, 'odd'), 'LOG_FAILED', 'writing: odd'],
-    [
-      'an answer of the brokers, however deep it lies',
-      wrapped(wrapped(answer('NOT_ENOUGH_REPLICAS'))),
-      'LOG_FAILED',
-      'writing: NOT_ENOUGH_REPLICAS: says NOT_ENOUGH_REPLICAS',
-    ],
-    [
-      'a refused login',
-      wrapped(made(KafkaJSSASLAuthenticationError, 'wrong password')),
-      'KAFKA_UNAUTHENTICATED',
-      'writing: wrong password',
-    ],
-    [
-      'a mechanism that is not taken',
-      answer('UNSUPPORTED_SASL_MECHANISM'),
-      'KAFKA_UNAUTHENTICATED',
-      'by this mechanism here (UNSUPPORTED_SASL_MECHANISM)',
-    ],
-    ['no logins at all', answer('ILLEGAL_SASL_STATE'), 'KAFKA_UNAUTHENTICATED', '(ILLEGAL_SASL_STATE)'],
-    [
-      'a certificate',
-      wrapped(connection('Connection error: expired', 'CERT_HAS_EXPIRED')),
-      'KAFKA_CERTIFICATE',
-      'writing: k1:9092: expired',
-    ],
-    [
-      'a connection without a reason of TLS',
-      connection('Connection error: refused', 'ECONNREFUSED'),
-      'KAFKA_UNREACHABLE',
-      'writing: Connection error: refused',
-    ],
-    [
-      'a closed connection',
-      wrapped(connection('Closed connection')),
-      'KAFKA_UNREACHABLE',
-      'writing: k1:9092 closed the connection',
-    ],
-    [
-      'no answer in time',
-      wrapped(made(KafkaJSRequestTimeoutError, 'Request timed out')),
-      'KAFKA_UNREACHABLE',
-      'writing: Request timed out',
-    ],
-    ['no such broker', made(KafkaJSBrokerNotFound, 'no broker'), 'KAFKA_UNREACHABLE', 'writing: no broker'],
-    ['a lock', made(KafkaJSLockTimeout, 'locked'), 'KAFKA_UNREACHABLE', 'writing: locked'],
-    ['a plain error of the socket', new Error('Failed to connect: x'), 'KAFKA_UNREACHABLE', ': Failed to'],
-  ])('is named by %s', (_name, error, code, message) => {
+  it.each(
+    namedRows({
+      'its own words': [made(KafkaJSError, 'odd'), 'LOG_FAILED', 'writing: odd'],
+      'an answer of the brokers, however deep it lies': [
+        wrapped(wrapped(answer('NOT_ENOUGH_REPLICAS'))),
+        'LOG_FAILED',
+        'writing: NOT_ENOUGH_REPLICAS: says NOT_ENOUGH_REPLICAS',
+      ],
+      'a refused login': [
+        wrapped(made(KafkaJSSASLAuthenticationError, 'wrong password')),
+        'KAFKA_UNAUTHENTICATED',
+        'writing: wrong password',
+      ],
+      'a mechanism that is not taken': [
+        answer('UNSUPPORTED_SASL_MECHANISM'),
+        'KAFKA_UNAUTHENTICATED',
+        'by this mechanism here (UNSUPPORTED_SASL_MECHANISM)',
+      ],
+      'no logins at all': [answer('ILLEGAL_SASL_STATE'), 'KAFKA_UNAUTHENTICATED', '(ILLEGAL_SASL_STATE)'],
+      'a certificate': [
+        wrapped(connection('Connection error: expired', 'CERT_HAS_EXPIRED')),
+        'KAFKA_CERTIFICATE',
+        'writing: k1:9092: expired',
+      ],
+      'a connection without a reason of TLS': [
+        connection('Connection error: refused', 'ECONNREFUSED'),
+        'KAFKA_UNREACHABLE',
+        'writing: Connection error: refused',
+      ],
+      'a closed connection': [
+        wrapped(connection('Closed connection')),
+        'KAFKA_UNREACHABLE',
+        'writing: k1:9092 closed the connection',
+      ],
+      'no answer in time': [
+        wrapped(made(KafkaJSRequestTimeoutError, 'Request timed out')),
+        'KAFKA_UNREACHABLE',
+        'writing: Request timed out',
+      ],
+      'no such broker': [made(KafkaJSBrokerNotFound, 'no broker'), 'KAFKA_UNREACHABLE', 'writing: no broker'],
+      'a lock': [made(KafkaJSLockTimeout, 'locked'), 'KAFKA_UNREACHABLE', 'writing: locked'],
+      'a plain error of the socket': [new Error('Failed to connect: x'), 'KAFKA_UNREACHABLE', ': Failed to'],
+    }),
+  )('is named by %s', (_name, error, code, message) => {
     const failure = failed(error);
     expect(failure).toMatchObject({ code, cause: error, message: expect.stringContaining(message) });
     expect(failure.message.startsWith('writing: ')).toBe(true);

@@ -23,15 +23,6 @@ const placesOf = (partitions: TopicPartitions) =>
   Object.entries(partitions).flatMap(([topic, own]) => own.map((partition) => `${topic} ${partition}`));
 const count = (partitions: TopicPartitions) => placesOf(partitions).length;
 
-it('one member has all, a second one takes its half and no more, and gives it back when it leaves', () => {
-  const topics = { t: numbers(6) };
-  const alone = afterwards([subscriber('a')], topics, 1);
-  const [a, b] = afterwards([...alone, subscriber('b')], topics, 2);
-  expect(a!.claims.partitions).toEqual({ t: [0, 1, 2] });
-  expect(b!.claims.partitions).toEqual({ t: [3, 4, 5] });
-  expect(assignPartitions([b!], topics).get('b')).toEqual({ t: numbers(6) });
-});
-
 it('the claim of the later generation counts', () => {
   const zombie = { ...subscriber('a'), claims: { generation: 3, partitions: { t: [0, 1] } } };
   const successor = { ...subscriber('b'), claims: { generation: 4, partitions: { t: [0] } } };
@@ -72,15 +63,6 @@ it('a partition that a member gives away makes room for one that another member 
   ];
   const given = assignPartitions(members, { v: numbers(4), w: numbers(4) });
   expect([...given.values()].map(count)).toEqual([3, 3, 2]);
-});
-
-it('a member that subscribes to fewer topics gets its share of them', () => {
-  const given = assignPartitions([subscriber('a', ['t', 'u']), subscriber('b', ['u'])], {
-    t: numbers(2),
-    u: numbers(4),
-  });
-  expect([count(given.get('a')!), count(given.get('b')!)]).toEqual([3, 3]);
-  expect(given.get('b')).toEqual({ u: expect.any(Array) });
 });
 
 describe('whatever the members', () => {
