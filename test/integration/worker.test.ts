@@ -20,8 +20,15 @@ beforeEach(async () => {
   ({ api, log, logger } = world);
 });
 
-const worker = (once: boolean, onPage: (report: PageReport) => void = () => {}, pollInterval = '30ms') =>
-  world.run({ HIGHWATER_POLL_INTERVAL: pollInterval, HIGHWATER_RETRY_TIME: '800ms' }, { onPage }, once);
+const worker = (once: boolean, onPage: (report: PageReport) => void = () => {}, pollInterval = '30ms') => {
+  // A poll that is to succeed may take long on a slow machine.
+  const retryTime = once ? '60s' : '800ms';
+  return world.run(
+    { HIGHWATER_POLL_INTERVAL: pollInterval, HIGHWATER_RETRY_TIME: retryTime },
+    { onPage },
+    once,
+  );
+};
 
 /** The present records of a topic. */
 const logged = (topic: string) => readAll(log.commitLog, [topic]);
