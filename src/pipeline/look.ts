@@ -13,7 +13,7 @@ export interface LookDeps {
   readonly state: Pick<FeedState, 'offset' | 'records'>;
   readonly logger: Logger;
   /** Called with the rows of every page of every round. */
-  readonly witnesses: Set<(rows: readonly unknown[]) => void>;
+  readonly witnesses: Set<(rows: readonly unknown[], leavesOut?: boolean) => void>;
 }
 
 /** Unix seconds. */

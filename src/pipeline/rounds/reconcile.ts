@@ -88,7 +88,9 @@ export async function reconcile(
   const { records } = state;
   const keys = rowKeys(feed);
   let withoutId = 0;
-  const witness = (rows: readonly unknown[]): void => {
+  let leavesOut = false;
+  const witness = (rows: readonly unknown[], hasLeftOut = false): void => {
+    leavesOut = hasLeftOut;
     for (const row of rows) {
       const id = keys.id(row);
       if (id === null) withoutId++;
@@ -106,6 +108,7 @@ export async function reconcile(
     let isComplete = await readAll(deps, options, found, tell, 1, signal, missed);
     if (!options.dryRun) await testFilter(deps, missed.slice(0, MOST_MISSED), signal);
     let isOld = false;
+    let mayHaveMoved = false;
     const unseen = isComplete ? (await count(records, isMissing)).count : 0;
     if (unseen > 0) {
       tell(1, { phase: 'pause', missing: unseen, pauseMs: feed.pollIntervalMs });
@@ -117,6 +120,7 @@ export async function reconcile(
       isComplete = await readAll({ ...deps, source }, options, found, tell, 2, signal);
       // The second scan may have skipped rows that moved during it.
       await options.poll();
+      mayHaveMoved = leavesOut;
     }
     signal.throwIfAborted();
     const missing = await count(records, isMissing);
@@ -130,6 +134,8 @@ export async function reconcile(
     if (!isComplete) return withheld('scan-not-complete');
     if (missing.count === 0) return await ended(deps, options, withheld(null));
     if (isOld) return withheld('old-answers');
+    // Each time, the missing records may have moved on into the seconds that were left out.
+    if (mayHaveMoved) return await ended(deps, options, withheld('not-proved'));
     const { allowDeletes } = options;
     // One of them may be a record that came without its id.
     if (allowDeletes === null && withoutId > 0) return withheld('rows-without-id');

@@ -56,6 +56,7 @@ export class ScanPosition {
   private settled = true;
   /** A walk was given up because rows came again. */
   private repeats = false;
+  leavesOut = false;
   private agedMs = 0;
   private isFeedEmpty = false;
   private hasShownRows = false;
@@ -105,6 +106,7 @@ export class ScanPosition {
       complete: complete && this.blockedBy === null && !(duringSnapshot && hasHoles(hidden)),
       settled: settled && hidden === null,
       repeats: repeats || hidden !== null,
+      leavesOut: this.leavesOut,
       agedMs: this.agedMs,
       paging: reader.learned(),
       ...(this.isFeedEmpty && !this.hasShownRows && { isFeedEmpty: true }),

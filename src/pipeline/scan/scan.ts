@@ -187,6 +187,7 @@ class OrderedScan {
   }
 
   private moveTo(next: KeysetCursor, seam: Seam | null): void {
+    this.position.leavesOut ||= next.leaps > 0;
     this.cursor = next;
     this.seam = seam;
     this.restarts = 0;

@@ -1,3 +1,4 @@
+import { reconcile } from '../../../src/pipeline/rounds/reconcile';
 import type { Source } from '../../../src/source/source';
 import { plainShape, styledFeed, styledVendor, type VendorShape } from '../../support/styled-vendor';
 import { testPublisher } from '../../support/test-publisher';
@@ -20,8 +21,9 @@ async function start(traits: Partial<VendorShape>, pageSize: number) {
       return vendor.fetchPage(feed, request, signal);
     },
   };
-  const publisher = await testPublisher(styledFeed(shape, { pageSize, pollIntervalMs: 10 }), source);
-  return { publisher, vendor, counts, second };
+  const feed = styledFeed(shape, { pageSize, pollIntervalMs: 10, deleteShare: 1 });
+  const publisher = await testPublisher(feed, source);
+  return { publisher, vendor, counts, second, feed };
 }
 
 it('a poll ends though each page brings a new row', async () => {
@@ -49,6 +51,28 @@ it.each(['page', 'cursor'] as const)(
     expect(publisher.owned().deps.state.recordCount).toBe(vendor.rows.size);
   },
 );
+
+it('nothing is deleted while rows move on as fast as they are read: the last poll has left out the latest seconds', async () => {
+  const { publisher, vendor, counts } = await start({ style: 'page' }, 1);
+  await publisher.poll();
+  vendor.rows.delete('r5');
+  const { deps } = publisher.owned();
+  const said: (boolean | undefined)[] = [];
+  deps.witnesses.add((_, leavesOut) => void said.push(leavesOut));
+  const none = async () => {};
+  async function reconcileWhile(isRestless: boolean) {
+    const poll = async () => {
+      Object.assign(counts, { isRestless, requests: 0 });
+      await publisher.poll();
+      counts.isRestless = false;
+    };
+    const options = { dryRun: false, allowDeletes: null, between: none, rest: none, poll };
+    return reconcile(deps, options, new AbortController().signal);
+  }
+  expect(await reconcileWhile(true)).toMatchObject({ deleted: 0, why: 'not-proved' });
+  expect(said).toContain(true);
+  expect(await reconcileWhile(false)).toMatchObject({ deleted: 1, why: null });
+});
 
 it('a record dated ahead of the present does not hold up an API that refuses such times', async () => {
   const { publisher, vendor, second } = await start({ style: 'cursor', refusesAhead: true }, 2);
