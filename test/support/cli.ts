@@ -50,7 +50,7 @@ export async function until(holds: () => boolean, withinMs = DEADLINE_MS): Promi
   }
 }
 
-/** What is left of a command that has ended. */
+/** How a command ended, and its output. */
 export interface Outcome {
   readonly code: number | null;
   readonly out: string;

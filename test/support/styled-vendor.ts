@@ -69,7 +69,10 @@ export interface VendorShape {
   readonly fractions: boolean;
   /** A version of a row is shown so many seconds after its time; until then the one before it, if there is one. */
   readonly late: number;
-  /** A cursor is the id of the page's last row. What it shows once this record is gone, if it is one; a record that moved is found where it is. */
+  /**
+   * A cursor is the id of the page's last row: the next page begins behind the present position of this record. If the record is gone, the
+   * answer is one of these. `no`: cursors are not ids.
+   */
   readonly keyset: 'no' | 'refused' | 'not found' | 'first page' | 'empty';
   /** The pages that a cursor or a link leads to show the rows as they were at the first page. */
   readonly held: boolean;
@@ -181,7 +184,7 @@ export interface StyledVendor extends Source {
   readonly asked: PageRequest[];
   /** Id → the second at which the row was created. Default: the second at which it was first asked for. */
   readonly created: Map<string, number>;
-  /** What pages are held, by number. A replica has those of its vendor. */
+  /** The rows that continued pages show, by number, if the shape is `held`. A replica has the array of its vendor. */
   held: (readonly KeyedRow[])[];
   /** Called before each answer with the number of the request, from 1. */
   beforeAnswer(request: number): void;

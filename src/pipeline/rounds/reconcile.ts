@@ -108,7 +108,6 @@ export async function reconcile(
     let isComplete = await readAll(deps, options, found, tell, 1, signal, missed);
     if (!options.dryRun) await testFilter(deps, missed.slice(0, MOST_MISSED), signal);
     let isOld = false;
-    let mayHaveMoved = false;
     const unseen = isComplete ? (await count(records, isMissing)).count : 0;
     if (unseen > 0) {
       tell(1, { phase: 'pause', missing: unseen, pauseMs: feed.pollIntervalMs });
@@ -118,9 +117,11 @@ export async function reconcile(
       });
       await options.rest(feed.pollIntervalMs);
       isComplete = await readAll({ ...deps, source }, options, found, tell, 2, signal);
-      // The second scan may have skipped rows that moved during it.
-      await options.poll();
-      mayHaveMoved = leavesOut;
+      // The second scan may have skipped rows that moved during it, and so may a poll whose rows move as fast as it reads.
+      for (let polls = 0; polls === 0 || (leavesOut && polls < MOST_POLLS); polls++) {
+        leavesOut = false;
+        await options.poll();
+      }
     }
     signal.throwIfAborted();
     const missing = await count(records, isMissing);
@@ -134,8 +135,8 @@ export async function reconcile(
     if (!isComplete) return withheld('scan-not-complete');
     if (missing.count === 0) return await ended(deps, options, withheld(null));
     if (isOld) return withheld('old-answers');
-    // Each time, the missing records may have moved on into the seconds that were left out.
-    if (mayHaveMoved) return await ended(deps, options, withheld('not-proved'));
+    // The missing records may have moved into the seconds that were left out.
+    if (leavesOut) return await ended(deps, options, withheld('not-proved'));
     const { allowDeletes } = options;
     // One of them may be a record that came without its id.
     if (allowDeletes === null && withoutId > 0) return withheld('rows-without-id');
@@ -172,6 +173,9 @@ export async function reconcile(
     deps.witnesses.delete(witness);
   }
 }
+
+/** After this many last polls that have left out the latest seconds, nothing is proved. */
+const MOST_POLLS = 3;
 
 /** An operator asks the API for a few records. */
 const IDS_NAMED = 5;

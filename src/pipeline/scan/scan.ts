@@ -3,7 +3,7 @@ import type { ScanPage } from '../../types';
 import { allPages } from './all-pages';
 import { jointOf, type KeysetCursor, leapOver, nextStep } from './keyset-cursor';
 import { believed, isOutOfOrder, showsOlder } from './order';
-import { isLastOfLength, mayBeCut } from './pages/first-page';
+import { isShortPageLast, mayBeCut } from './pages/first-page';
 import { bringsNothingNew, type FetchedPage, type PageFacts, pageBehind } from './pages/page-facts';
 import { PageReader } from './pages/page-reader';
 import { MOST_RESTARTS } from './pages/page-walk';
@@ -148,7 +148,7 @@ class OrderedScan {
 
       const isShorter = facts.length < (known ?? 0);
       const isEverything = reader.kind === 'single' && !mayBeCut(position.feed, page) && isShorter;
-      const isEnd = () => start.wide || start.snapshot || isLastOfLength(reader, this.cursor.anchor, page);
+      const isEnd = () => start.wide || start.snapshot || isShortPageLast(reader, this.cursor.anchor, page);
       const isShort = reader.kind === 'numbered' ? isShorter && (await isEnd()) : reader.isEnd(page);
       const fullPage = isEverything ? Number.POSITIVE_INFINITY : this.fullPage(page, known, isShort);
       const present = this.clocks.presentAt(page, isShort);

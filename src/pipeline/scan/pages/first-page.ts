@@ -43,7 +43,7 @@ export function mayBeCut({ parameters, pageSize }: Feed, { facts }: FetchedPage)
  * Whether a first page by number that is shorter than others were is the last one. Pages may have become shorter: then the answer says
  * that more rows follow, or the page behind it has them.
  */
-export async function isLastOfLength(
+export async function isShortPageLast(
   reader: PageReader,
   anchor: number,
   { facts, isLast }: FetchedPage,

@@ -56,7 +56,7 @@ export class PageReader {
   /** Rows of a first page that has been shown to be the last one. */
   private trueEnd: number | null = null;
   private mostRows = Number.POSITIVE_INFINITY; // above it, a body was too large
-  /** A range had no page 0, nor rows. The first range with rows tells whether pages begin at 0. */
+  /** The range that was asked for page 0 had none there. The first range with rows tells whether pages begin at 0. */
   private isBeginOpen = false;
 
   constructor(
