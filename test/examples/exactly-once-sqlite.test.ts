@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -93,6 +94,23 @@ it('has every event once though two programs take themselves for the only one', 
   for (const one of both) await one.sees(new RegExp(` ${published.length} events\n`));
   for (const one of both) await end(one, 'SIGINT');
   expect(storedIds()).toEqual(published);
+});
+
+it('reads a topic that was deleted and created again from its first event', () => {
+  const script = `
+    import Database from 'libsql';
+    import { exactlyOnce } from './examples/exactly-once-sqlite/exactly-once.mts';
+    const { positions, apply } = exactlyOnce(new Database(':memory:'));
+    const written = [];
+    const put = (topicId, offsets, next) =>
+      apply(offsets.map((offset) => ({ offset })), { topic: 't', partition: 0, topicId, next }, ({ offset }) => written.push(topicId + offset));
+    put('first', [0, 1], 2);
+    put('first', [1, 2], 3);
+    put('second', [0], 1);
+    console.log(JSON.stringify([written, positions.load('t', 0, 'first'), positions.load('t', 0, 'second')]));`;
+  const args = ['--import', 'tsx', '--input-type=module', '-e', script];
+  const out = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+  expect(JSON.parse(out)).toEqual([['first0', 'first1', 'first2', 'second0'], null, 1]);
 });
 
 /** Whether the log has the group's position, which is committed after the database was asked for its own. */
