@@ -17,6 +17,8 @@ const ALL = Number.POSITIVE_INFINITY;
 const PAUSES_MS = [0, 1_000, 2_000, 3_000, 4_000];
 const FEW_PAUSES_MS = [0, 10_000];
 const FEW_PAGES = 10;
+/** A page is asked for again so often: one of several servers may lag, and each answer may come from another one. */
+const REREADS = 5;
 
 export interface DoubtDeps extends LookDeps {
   readonly state: Pick<FeedState, 'offset' | 'records' | 'recordCount'>;
@@ -47,7 +49,7 @@ export class Doubts {
   ) {}
 
   /**
-   * The page is read once more. Records on which both answers agree are published if no answer shows what was published, or a later
+   * The page is read several times more. Records on which all answers agree are published if no answer shows what was published, or a later
    * version, or lacks the record. The others are left to a later poll.
    * @param pending the state that the records were compared with
    */
@@ -82,20 +84,18 @@ export class Doubts {
   }
 
   private async agreed(doubtful: readonly VendorRecord[], page: ScanPage): Promise<readonly VendorRecord[]> {
-    const {
-      decode,
-      images,
-      codec: { image },
-    } = this.deps;
-    const ids = new Set(doubtful.map(({ id }) => id));
-    const again = new Map<string, VendorRecord>();
-    for (const record of decode(await page.reread()).records)
-      if (ids.has(record.id)) again.set(record.id, record);
-    return doubtful.filter((record) => {
-      const other = again.get(record.id);
-      if (other?.updated !== record.updated) return false;
-      return images.isShownBy(image.encode(record), other);
-    });
+    const { decode, images, codec } = this.deps;
+    let agreed = doubtful;
+    for (let i = 0; i < REREADS && agreed.length > 0 && !this.signal.aborted; i++) {
+      const ids = new Set(agreed.map(({ id }) => id));
+      const rows = decode(await page.reread()).records.filter(({ id }) => ids.has(id));
+      const again = new Map(rows.map((record) => [record.id, record]));
+      agreed = agreed.filter((record) => {
+        const other = again.get(record.id);
+        return other?.updated === record.updated && images.isShownBy(codec.image.encode(record), other);
+      });
+    }
+    return this.signal.aborted ? [] : agreed;
   }
 
   /**

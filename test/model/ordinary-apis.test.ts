@@ -62,6 +62,8 @@ interface Unrest {
   readonly moves: number;
   /** The answer shows the rows as they were so many writes before. */
   readonly stale: number;
+  /** One of four servers, which answer at random, lags by so many seconds. */
+  readonly behind: number;
   /** The answer shows no row. */
   readonly blank: number;
   /** The answer lacks one of its rows, and does not say so. The next one that has this row shows it. */
@@ -137,7 +139,7 @@ const shapes: fc.Arbitrary<VendorShape> = fc
   // The feed of a range begins later than this day.
   .map((shape) => (Number.isFinite(shape.range) ? { ...shape, rounds: Math.min(shape.rounds, 60) } : shape));
 
-const world: fc.Arbitrary<World> = fc.record({
+const worlds: fc.Arbitrary<World> = fc.record({
   shape: shapes,
   rows: fc.integer({ min: 0, max: 60 }),
   perSecond: fc.constantFrom(1, 2, 3, 20, 100),
@@ -146,6 +148,7 @@ const world: fc.Arbitrary<World> = fc.record({
   unrest: fc.record({
     moves: fc.constantFrom(0, 0, 1, 3, 7),
     stale: fc.constantFrom(0, 0, 2, 3, 7),
+    behind: fc.constantFrom(0, 0, 25),
     blank: fc.constantFrom(0, 0, 0, 5, 11),
     lacks: fc.constantFrom(0, 0, 0, 2, 5, 11),
     fails: fc.constantFrom(0, 0, 0, 5, 11),
@@ -187,6 +190,12 @@ const world: fc.Arbitrary<World> = fc.record({
   ),
 });
 
+// Pages that a server which lags has held are old wherever they come from. Rows that are shown late are older than those of any server.
+const world = worlds.map((one) => {
+  const canBeBehind = one.shape.late === 0 && !one.shape.held;
+  return canBeBehind ? one : { ...one, unrest: { ...one.unrest, behind: 0 } };
+});
+
 /** Whether pages of other sizes can be asked for. */
 function hasSizes({ sized, fixedSize }: VendorShape): boolean {
   return sized && !fixedSize;
@@ -205,6 +214,11 @@ function hasVersionsOfOneTime({ beside, dated, rounds }: VendorShape): boolean {
   return beside === 'versions' && (!dated || rounds > 1);
 }
 
+/** As good as random. */
+function hashed(n: number): number {
+  return (Math.imul(n, 0x9e3779b1) >>> 16) & 0xff;
+}
+
 /** A replica lags by so many writes. */
 const LAG = 3;
 /** Seconds by which a time lies ahead. */
@@ -220,8 +234,12 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
   const vendor = styledVendor(shape, () => clock.ms);
   const second = () => Math.floor(clock.ms / 1000) + shape.skew;
   const versions = new Map<string, VendorRow[]>();
+  /** Ids of records that the vendor itself has taken back to an earlier time. */
+  const restored = new Set<string>();
   const write = (id: string, at: number): void => {
+    const before = vendor.rows.get(id);
     vendor.write(id, at);
+    if (before !== undefined && vendor.rows.get(id)!.updated < before.updated) restored.add(id);
     versions.set(id, [...(versions.get(id) ?? []), vendor.rows.get(id)!]);
   };
   for (let i = 0; i < rows; i++)
@@ -239,11 +257,11 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
   let isBlank = false;
   /** Ids that the latest answer with that row lacked. */
   const unshown = new Set<string>();
-  const past: Map<string, VendorRow>[] = [];
-  const remember = (): void => void past.push(new Map(vendor.rows));
-  function answerOfThePast(): typeof vendor {
+  const past: { readonly rows: Map<string, VendorRow>; readonly endMs: number }[] = [];
+  const remember = (): void => void past.push({ rows: new Map(vendor.rows), endMs: clock.ms });
+  function answerOf(rows = vendor.rows): typeof vendor {
     replica.rows.clear();
-    for (const [id, row] of past.at(-LAG) ?? vendor.rows) replica.rows.set(id, row);
+    for (const [id, row] of rows) replica.rows.set(id, row);
     for (const [id, at] of vendor.created) replica.created.set(id, at);
     return replica;
   }
@@ -258,7 +276,12 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
         shape.beside === 'versions' || ((shape.beside === 'namesakes' || !shape.dated) && unrest.moves === 1);
       if (isDue(unrest.moves) && !isTooMuch) move(requests * 7);
       if (isBlank || isDue(unrest.blank)) return blank.fetchPage(feed, request, signal);
-      const asked = isDue(unrest.stale) ? answerOfThePast() : vendor;
+      const isBehind = isRestless && unrest.behind > 0 && hashed(requests) % 4 === 0;
+      const asked = isDue(unrest.stale)
+        ? answerOf(past.at(-LAG)?.rows)
+        : isBehind
+          ? answerOf(past.find(({ endMs }) => endMs > clock.ms - unrest.behind * 1_000)?.rows)
+          : vendor;
       const page = await asked.fetchPage(feed, request, signal);
       const idOf = (row: unknown) => (row as VendorRow).id;
       const ids = isDue(unrest.lacks) ? page.rows.map(idOf).filter((id) => !unshown.has(id)) : [];
@@ -276,7 +299,9 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
   };
   const beginAt = Number.isFinite(shape.range) ? second() - 10_000 - delay * 3_600 : undefined;
   const feed = styledFeed(shape, { pageSize, pollIntervalMs: 10, deleteShare: 1, beginAt });
-  const publisher = await testPublisher(feed, source);
+  const publisher = await testPublisher(feed, source, async (ms) => {
+    clock.ms += ms;
+  });
   const known = () => new Set(idsIn(publisher.owned().deps.state));
   const reconcileNow = async (): Promise<void> => {
     if (publisher.owned().deps.state.offset.snapshot !== 'complete') return;
@@ -285,6 +310,13 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
   };
   let created = 0;
   const removed: string[] = [];
+  /** `updated` of each record as published, if nothing but its vendor can bring an earlier time. */
+  const times = (): Map<string, number> => {
+    const { images, state } = publisher.owned().deps;
+    const ids = shape.dated && shape.beside === 'nothing' ? idsIn(state) : [];
+    return new Map(ids.map((id) => [id, images.decode(state.image(id)!).updated]));
+  };
+  const gone = new Set<string>();
   function remove(id: string): void {
     vendor.rows.delete(id);
     removed.push(id);
@@ -320,11 +352,11 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
         shape.first = 'zero';
         return;
       case 'lose next':
-        // An answer without rows is like that of a feed without changes. If no page has named a next one, and its size cannot be asked for, the rows behind it are like rows that are gone.
+        // An answer without rows is like that of a feed without changes. If the size cannot be asked for, and no full page has named a next one, the rows behind it are like rows that are gone.
         shape.isNextLost =
           !shape.beginsBlank &&
           (hasSizes(shape) ||
-            (publisher.owned().deps.state.offset.rows_before_next > 0 && shape.cap === first.cap));
+            (publisher.owned().deps.state.offset.rows_before_next >= shape.cap && shape.cap === first.cap));
         return;
       case 'lower cap':
         // Nor is a shorter page like the one before, if its size cannot be asked for.
@@ -354,6 +386,7 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
             vendor.rows.set(id, { ...vendor.rows.get(id)!, notes: `edit ${requests}` });
           else if (id !== undefined && now.kind === 'restore' && shape.beside === 'nothing') {
             const [version] = versions.get(id) ?? [];
+            restored.add(id);
             if (version !== undefined) vendor.rows.set(id, version);
           } else if (id !== undefined && now.kind === 'update') write(id, second());
           else if (id !== undefined && now.kind === 'remove' && i === 0) remove(id);
@@ -367,6 +400,8 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
     const end = [wide, { ...wide }, { kind: 'reconcile' } as const, { ...wide }];
     for (const now of [{ kind: 'poll' } as const, ...steps, ...end]) {
       const before = known();
+      const timesBefore = times();
+      const absent = [...gone].filter((id) => !vendor.rows.has(id));
       if (now === end[0]) {
         failed = null;
         isRestless = false;
@@ -381,6 +416,13 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
       );
       const after = known();
       expect([...before].filter((id) => !after.has(id) && vendor.rows.has(id))).toStrictEqual([]);
+      const older = [...times()].filter(
+        ([id, updated]) => !restored.has(id) && updated < (timesBefore.get(id) ?? 0),
+      );
+      expect(older).toStrictEqual([]);
+      if (shape.beside === 'nothing')
+        expect(absent.filter((id) => after.has(id) && !vendor.rows.has(id))).toStrictEqual([]);
+      for (const id of before) if (!after.has(id)) gone.add(id);
     }
     // A feed or a range without rows does not tell that pages begin at 0 by now.
     const isRenumbered =
@@ -468,7 +510,7 @@ const lagBehindWrites: World = {
   pageSize: 10,
   delay: 0.1,
   steps: [{ kind: 'lose next' }, { kind: 'poll' }, { kind: 'create', at: 674, count: 1 }],
-  unrest: { moves: 7, stale: 0, blank: 0, lacks: 0, fails: 0, odd: 0 },
+  unrest: { moves: 7, stale: 0, behind: 0, blank: 0, lacks: 0, fails: 0, odd: 0 },
 };
 
 it(
