@@ -123,7 +123,7 @@ class OrderedScan {
   /** @returns null at the end, or the page at which the rows turned out not to come oldest first */
   async *pages(): AsyncGenerator<ScanPage, FetchedPage | null> {
     const { position, start } = this;
-    const { reader } = position;
+    const { feed, reader } = position;
     for (;;) {
       const before = reader.paging();
       // If rows were there before, and at any end of a snapshot, one empty answer is not enough.
@@ -147,8 +147,9 @@ class OrderedScan {
       if (isOutOfOrder(facts, reader.least(this.cursor.anchor))) return page;
 
       const isShorter = facts.length < (known ?? 0);
-      const isEverything = reader.kind === 'single' && !mayBeCut(position.feed, page) && isShorter;
-      const isEnd = () => start.wide || start.snapshot || isShortPageLast(reader, this.cursor.anchor, page);
+      const isEverything = reader.kind === 'single' && !mayBeCut(feed, page) && isShorter;
+      const isEnd = () =>
+        start.wide || start.snapshot || isShortPageLast(feed, reader, this.cursor.anchor, page);
       const isShort = reader.kind === 'numbered' ? isShorter && (await isEnd()) : reader.isEnd(page);
       const fullPage = isEverything ? Number.POSITIVE_INFINITY : this.fullPage(page, known, isShort);
       const present = this.clocks.presentAt(page, isShort);

@@ -151,11 +151,13 @@ describe('paging', () => {
   );
 
   it.each([true, false])('below a cap that comes later is noticed by a poll (wide: %s)', async (wide) => {
-    await simulate({ records: { ipos: 250 }, spreadDays: 0.01, perSecond: 10 });
+    let now = Date.now();
+    await simulate({ records: { ipos: 250 }, spreadDays: 0.01, perSecond: 10, clock: () => now });
     const { progress: before } = (await scanAll(ipos)).last;
     expect(before.paging.longestPage).toBe(100);
     api.behave({ pageCap: 40 }, 'ipos');
     for (const key of api.stores.ipos.keys().slice(0, 150)) api.stores.ipos.touch(key);
+    now += 10_000;
     const { seen, last } = await scanAll(ipos, { ...before, snapshot: false, wide });
     expect(last.progress.paging.longestPage).toBe(40);
     expect(

@@ -10,8 +10,8 @@ import {
   repeats,
 } from './page-facts';
 import type { PageReader } from './page-reader';
-import { LEAST_EVIDENCE, withPageSize } from './paging';
-import { orRefusal, REFUSALS, unlessRefused } from './refusals';
+import { LEAST_EVIDENCE, pageOffset, withPageSize } from './paging';
+import { orRefusal, REFUSALS } from './refusals';
 
 /** The empty page that proves the end, or the caller's next step: `more` means to walk the pages. */
 type Behind = FetchedPage | 'more' | 'begin-again' | 'page-size-changed';
@@ -44,15 +44,18 @@ export function mayBeCut({ parameters, pageSize }: Feed, { facts }: FetchedPage)
  * that more rows follow, or the page behind it has them.
  */
 export async function isShortPageLast(
+  { overlapSeconds }: Feed,
   reader: PageReader,
   anchor: number,
-  { facts, isLast }: FetchedPage,
+  { facts, isLast, serverSecond }: FetchedPage,
 ): Promise<boolean> {
   if (typeof isLast === 'boolean') return isLast;
-  // Most polls see a few changes. They stay one request.
-  if (facts.length < LEAST_EVIDENCE) return true;
-  const behind = await unlessRefused(reader.read(anchor, 1, facts.length));
-  return behind === null || (behind !== 'page-size-changed' && bringsNothingNew(behind.facts, facts));
+  // Most polls see a few changes, or the latest ones, behind which rows are being written. They stay one request.
+  const isPresent = (facts.last ?? 0) >= serverSecond - overlapSeconds;
+  if (facts.length < LEAST_EVIDENCE || isPresent) return true;
+  const offset = pageOffset(reader.paging(), 1, facts.length);
+  const behind = await reader.fetchNumbered(anchor, offset).catch((error) => orRefusal(error, REFUSALS));
+  return behind instanceof HighwaterError || (behind !== null && bringsNothingNew(behind.facts, facts));
 }
 
 function onlyPageFull({ name, parameters }: Feed, from: number, { facts }: FetchedPage): HighwaterError {

@@ -375,7 +375,7 @@ export class PageReader {
     return page;
   }
 
-  private fetchNumbered(from: number, pageOffset: number, other: Partial<PageRequest> = {}) {
+  fetchNumbered(from: number, pageOffset: number, other: Partial<PageRequest> = {}) {
     return this.fetchOrShrink({ ...this.range(from), pageOffset, pageSize: this.known.pageSize, ...other });
   }
 
