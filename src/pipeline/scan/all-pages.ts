@@ -50,15 +50,20 @@ async function* pagesFrom(
   const { reader } = position;
   const seen = new Set<string>();
   let knownSecond: number | null = null;
-  /** Pages in a row that brought nothing new. */
+  let began = Number.POSITIVE_INFINITY;
+  let longest = 0;
+  /** Pages in a row that brought nothing new, or a few rows that were written since the first page. */
   let known = 0;
   for (let n = 0, before = 0; before < reader.reach; n++) {
     const page = await reader.read(from, n, before).catch(refused);
     if (page === null || page === 'page-size-changed') return null;
     knownSecond = page.knownSecond;
-    const { keys, length } = page.facts;
+    began = Math.min(began, page.serverSecond);
+    const { keys, length, least } = page.facts;
+    longest = Math.max(longest, length);
+    const isSince = length < longest && (least ?? 0) >= began;
     // One such page is not the end: numbers that count from 1 show the first page twice, and ties come again where two pages meet.
-    known = keys.every((key) => seen.has(key)) ? known + 1 : 0;
+    known = isSince || keys.every((key) => seen.has(key)) ? known + 1 : 0;
     if (length === 0 || known === 2) break;
     for (const key of keys) seen.add(key);
     before +=

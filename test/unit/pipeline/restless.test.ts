@@ -1,5 +1,6 @@
 import { reconcile } from '../../../src/pipeline/rounds/reconcile';
 import type { Source } from '../../../src/source/source';
+import { reconciled } from '../../support/operations';
 import { plainShape, styledFeed, styledVendor, type VendorShape } from '../../support/styled-vendor';
 import { testPublisher } from '../../support/test-publisher';
 
@@ -17,7 +18,7 @@ async function start(traits: Partial<VendorShape>, pageSize: number) {
     async fetchPage(feed, request, signal) {
       clock.ms += 10;
       if (++counts.requests > 5_000) throw new Error('the poll does not end');
-      if (counts.isRestless) vendor.write(`n${counts.requests}`, second());
+      if (counts.isRestless) vendor.write(`n${10_000 + counts.requests}`, second());
       return vendor.fetchPage(feed, request, signal);
     },
   };
@@ -51,6 +52,33 @@ it.each(['page', 'cursor'] as const)(
     expect(publisher.owned().deps.state.recordCount).toBe(vendor.rows.size);
   },
 );
+
+it.each(['offset', 'page'] as const)('a poll by %s of the latest rows is one request', async (style) => {
+  const { publisher, vendor, counts, second } = await start({ style }, 50);
+  await publisher.poll();
+  for (let i = 0; i < 30; i++) vendor.write(`m${i}`, second());
+  Object.assign(counts, { isRestless: true, requests: 0 });
+  await publisher.poll();
+  expect(counts.requests).toBe(1);
+});
+
+it('a poll of more rows asks once whether that is all', async () => {
+  const { publisher, vendor, counts, second } = await start({ style: 'page', pastEnd: 'not found' }, 50);
+  await publisher.poll();
+  for (let i = 0; i < 30; i++) vendor.write(`m${i}`, second() - 40 + i);
+  counts.requests = 0;
+  await publisher.poll();
+  expect(counts.requests).toBe(2);
+});
+
+it('a reconcile ends though each page brings a new row', async () => {
+  const { publisher, counts } = await start({ style: 'offset' }, 10);
+  await publisher.poll();
+  Object.assign(counts, { isRestless: true, requests: 0 });
+  const result = await reconciled(publisher, publisher.owned().deps.feed, { allowDeletes: null });
+  expect(result.missing).toBe(0);
+  expect(counts.requests).toBeLessThan(500);
+});
 
 it('a poll says that it has left out the latest seconds, since rows move as fast as they are read', async () => {
   const { publisher, counts } = await start({ style: 'page' }, 1);
