@@ -16,19 +16,18 @@ export interface ExactlyOnce {
 export function exactlyOnce(db: Database): ExactlyOnce {
   db.exec(
     `CREATE TABLE IF NOT EXISTS positions (
-       topic TEXT NOT NULL, partition INTEGER NOT NULL, topic_id TEXT, next INTEGER NOT NULL,
-       PRIMARY KEY (topic, partition)
+       topic TEXT NOT NULL, partition INTEGER NOT NULL, topic_id TEXT NOT NULL, next INTEGER NOT NULL,
+       PRIMARY KEY (topic, partition, topic_id)
      ) STRICT`,
   );
   // A topic that was deleted and created again has another id, and is read from its first event.
-  const select = db.prepare('SELECT next FROM positions WHERE topic = ? AND partition = ? AND topic_id IS ?');
+  const select = db.prepare('SELECT next FROM positions WHERE topic = ? AND partition = ? AND topic_id = ?');
   const upsert = db.prepare(
-    `INSERT INTO positions VALUES (?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET topic_id = excluded.topic_id, next = excluded.next`,
+    'INSERT INTO positions VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET next = excluded.next',
   );
 
   function positionOf(topic: string, partition: number, topicId: string | null): number | null {
-    const row = select.get(topic, partition, topicId) as { readonly next: number } | undefined;
+    const row = select.get(topic, partition, topicId ?? '') as { readonly next: number } | undefined;
     return row?.next ?? null;
   }
 
@@ -40,7 +39,7 @@ export function exactlyOnce(db: Database): ExactlyOnce {
         // Another consumer was here: this one was taken for dead, and has woken up with its batch in hand.
         if (next <= done) return;
         for (const event of events) if (event.offset >= done) write(event);
-        upsert.run(topic, partition, topicId, next);
+        upsert.run(topic, partition, topicId ?? '', next);
       });
       // Immediate: locked before the place is read, so that nobody moves it in between.
       transaction.immediate();
