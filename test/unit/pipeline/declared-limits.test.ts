@@ -1,6 +1,7 @@
 import { HighwaterError } from '../../../src/errors';
 import type { Feed } from '../../../src/feeds/feed';
 import type { PageRequest, Source, SourcePage } from '../../../src/source/source';
+import { reconciled } from '../../support/operations';
 import { ipo } from '../../support/records';
 import { plainShape, styledFeed, type VendorRow } from '../../support/styled-vendor';
 import { type TestPublisher, testPublisher } from '../../support/test-publisher';
@@ -97,6 +98,31 @@ describe('an API that answers some days behind the time that is asked for', () =
     expect(publisher.owned().deps.state.offset).toMatchObject({ last_complete_scan_ms: null });
     expect(publisher.logger.warnings.join()).toContain('nothing of it is deleted');
   });
+});
+
+it('a page that comes again, but says that more rows follow, ends no complete scan', async () => {
+  const hidden = (at: number, count: number) =>
+    Array.from({ length: count }, (_, i) => row(`hidden${at}.${i}`, NOW - 9_000 + at));
+  const shown = Array.from({ length: 30 }, (_, i) => row(`r${i}`, NOW - 9_000 + i));
+  let cap = 100;
+  await start(
+    [...shown, ...hidden(11, 2), ...hidden(12, 30)],
+    (all, request) => {
+      const page = part(all, { ...request, pageSize: cap });
+      const isLast = request.pageOffset + cap >= all.length;
+      return { rows: page.filter(({ id }) => !String(id).startsWith('hidden')), isLast };
+    },
+    {
+      ...{ pageSize: 100, pollIntervalMs: 10, updatedField: null },
+      parameters: { page: 'offset', pageSize: null, updatedSince: null },
+    },
+  );
+  await publisher.poll();
+  await publisher.restart();
+  cap = 7;
+  const { deps } = publisher.owned();
+  expect(await reconciled(publisher, deps.feed)).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+  expect(publisher.logger.warnings.join()).toContain('says that more rows follow');
 });
 
 describe.each([

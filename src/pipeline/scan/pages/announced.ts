@@ -41,9 +41,9 @@ export class Announced {
     { facts, isLast, total: told }: FetchedPage,
     { from, shown, isFiltered, mayLack }: PagesRead,
   ): void {
-    // A page that shows rows again says nothing of its own.
+    if (isLast === false) this.hidden ??= { by: 'more' };
+    // A page that shows rows again counts none of its own.
     const isAgain = facts.length > 0;
-    if (isLast === false && !isAgain) this.hidden ??= { by: 'more' };
     const first = this.latestTotal?.from === from ? this.latestTotal.total : null;
     const total = isAgain ? first : told;
     const isSaid = isLast !== null && !isAgain;

@@ -236,7 +236,9 @@ export class PageWalk {
       const page = await this.reader.read(this.window.from, n, begin);
       if (page === 'page-size-changed') return page;
       if (this.beginsAgain(n, page.facts)) {
-        this.reader.noteEnd(this.window.from, page, begin);
+        // Of the first page, it is right to say that more rows follow.
+        const isFirst = haveSameKeys(page.facts, this.first!);
+        this.reader.noteEnd(this.window.from, isFirst ? { ...page, isLast: null } : page, begin);
         return null;
       }
       fresh = this.isFresh(page) ? fresh + 1 : 0;
