@@ -150,22 +150,29 @@ describe('paging', () => {
     },
   );
 
-  it.each([true, false])('below a cap that comes later is noticed by a poll (wide: %s)', async (wide) => {
-    let now = Date.now();
-    await simulate({ records: { ipos: 250 }, spreadDays: 0.01, perSecond: 10, clock: () => now });
-    const { progress: before } = (await scanAll(ipos)).last;
-    expect(before.paging.longestPage).toBe(100);
-    api.behave({ pageCap: 40 }, 'ipos');
-    for (const key of api.stores.ipos.keys().slice(0, 150)) api.stores.ipos.touch(key);
-    now += 10_000;
-    const { seen, last } = await scanAll(ipos, { ...before, snapshot: false, wide });
-    expect(last.progress.paging.longestPage).toBe(40);
-    expect(
-      [...api.truth('ipos')].filter(
-        ([id, r]) => (r.updated as number) > before.highWaterMark && !seen.has(id),
-      ),
-    ).toStrictEqual([]);
-  });
+  it.each([
+    [true, 'cap'],
+    [false, 'cap'],
+    [false, 'asked'],
+  ] as const)(
+    'below a cap that comes later is noticed by a poll (wide: %s), positions counted by %s',
+    async (wide, capStep) => {
+      let now = Date.now();
+      await simulate({ records: { ipos: 250 }, spreadDays: 0.01, perSecond: 10, clock: () => now });
+      const { progress: before } = (await scanAll(ipos)).last;
+      expect(before.paging.longestPage).toBe(100);
+      api.behave({ pageCap: 40, capStep }, 'ipos');
+      for (const key of api.stores.ipos.keys().slice(0, 60)) api.stores.ipos.touch(key);
+      now += 10_000;
+      const { seen, last } = await scanAll(ipos, { ...before, snapshot: false, wide });
+      expect(last.progress.paging.longestPage).toBe(40);
+      expect(
+        [...api.truth('ipos')].filter(
+          ([id, r]) => (r.updated as number) > before.highWaterMark && !seen.has(id),
+        ),
+      ).toStrictEqual([]);
+    },
+  );
 
   it.each([1, 2, 3, 4, 5, 6, 7, 8])(
     'finds the one tie that a page does not hold, in whatever order they come (%d)',
@@ -285,7 +292,7 @@ describe('rows that move while the scan runs', () => {
   it.each([
     ['no answer has a Date', { clockSkew: -120, dateHeader: false }, 0],
     ['the Date is not of the clock by which rows are dated', { clockSkew: 0 }, -120],
-  ])(
+  ] as const)(
     'do not keep a snapshot from ending where the vendor dates them two minutes behind, and %s',
     async (_, behaviour, skew) => {
       await simulate({ records: { ipos: 80 }, clock: () => clock.ms, behaviour });

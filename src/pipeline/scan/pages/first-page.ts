@@ -54,7 +54,9 @@ export async function isShortPageLast(
   const isPresent = (facts.last ?? 0) >= serverSecond - overlapSeconds;
   if (facts.length < LEAST_EVIDENCE || isPresent) return true;
   const offset = pageOffset(reader.paging(), 1, facts.length);
-  const behind = await reader.fetchNumbered(anchor, offset).catch((error) => orRefusal(error, REFUSALS));
+  // A server that counts positions in the requested size has these rows on a page of that length.
+  const ask = reader.fetchNumbered(anchor, offset, { pageSize: facts.length });
+  const behind = await ask.catch((error) => orRefusal(error, REFUSALS));
   return behind instanceof HighwaterError || (behind !== null && bringsNothingNew(behind.facts, facts));
 }
 
