@@ -18,7 +18,7 @@ async function start(traits: Partial<VendorShape>, pageSize: number) {
     async fetchPage(feed, request, signal) {
       clock.ms += 10;
       if (++counts.requests > 5_000) throw new Error('the poll does not end');
-      if (counts.isRestless) vendor.write(`n${10_000 + counts.requests}`, second());
+      if (counts.isRestless) vendor.write(`z${10_000 + counts.requests}`, second());
       return vendor.fetchPage(feed, request, signal);
     },
   };
@@ -60,6 +60,16 @@ it.each(['offset', 'page'] as const)('a poll by %s of the latest rows is one req
   Object.assign(counts, { isRestless: true, requests: 0 });
   await publisher.poll();
   expect(counts.requests).toBe(1);
+});
+
+it('a poll does not follow rows of this day that are written as fast as they are read', async () => {
+  const { publisher, vendor, counts } = await start({ style: 'offset', rounds: 86_400 }, 70);
+  await publisher.poll();
+  await publisher.poll({ wide: true });
+  for (let i = 40; i < 60; i++) vendor.rows.delete(`r${i}`);
+  Object.assign(counts, { isRestless: true, requests: 0 });
+  await publisher.poll();
+  expect(counts.requests).toBeLessThan(4);
 });
 
 it('a poll of more rows asks once whether that is all', async () => {

@@ -57,7 +57,9 @@ export async function isShortPageLast(
   // A server that counts positions in the requested size has these rows on a page of that length.
   const ask = reader.fetchNumbered(anchor, offset, { pageSize: facts.length });
   const behind = await ask.catch((error) => orRefusal(error, REFUSALS));
-  return behind instanceof HighwaterError || (behind !== null && bringsNothingNew(behind.facts, facts));
+  if (behind instanceof HighwaterError || (behind !== null && bringsNothingNew(behind.facts, facts)))
+    return true;
+  return (await capOrNews(reader, anchor, facts, reader.paging())) === 'begin-again';
 }
 
 function onlyPageFull({ name, parameters }: Feed, from: number, { facts }: FetchedPage): HighwaterError {
