@@ -125,6 +125,23 @@ it('a page that comes again, but says that more rows follow, ends no complete sc
   expect(publisher.logger.warnings.join()).toContain('says that more rows follow');
 });
 
+it('a full last page that comes again, and says by its length that more rows follow, is the end', async () => {
+  const rows = Array.from({ length: 150 }, (_, i) => row(`r${i}`, NOW - 9_000 + i));
+  const { known } = await start(
+    rows,
+    (all, { pageOffset, pageSize }) => {
+      const from = Math.min(pageOffset * pageSize, all.length - 1);
+      const page = all.slice(Math.floor(from / pageSize) * pageSize).slice(0, pageSize);
+      return { rows: page, isLast: page.length < pageSize };
+    },
+    styledFeed({ ...plainShape, style: 'page', filter: false }, { pageSize: 50 }),
+  );
+  await publisher.poll();
+  expect(known()).toBe(150);
+  expect(publisher.owned().deps.state.offset.last_complete_scan_ms).toBe(NOW * 1000);
+  expect(publisher.logger.warnings).toEqual([]);
+});
+
 describe.each([
   ['a flag', 200, (rows: readonly VendorRow[], end: number) => ({ isLast: end >= rows.length })],
   // A total may be cut at a full page.

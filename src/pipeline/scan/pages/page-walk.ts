@@ -236,9 +236,9 @@ export class PageWalk {
       const page = await this.reader.read(this.window.from, n, begin);
       if (page === 'page-size-changed') return page;
       if (this.beginsAgain(n, page.facts)) {
-        // Of the first page, it is right to say that more rows follow.
-        const isFirst = haveSameKeys(page.facts, this.first!);
-        this.reader.noteEnd(this.window.from, isFirst ? { ...page, isLast: null } : page, begin);
+        // More rows follow the first page, and a full page may say so by its length.
+        const isSaid = this.isEndShown && !haveSameKeys(page.facts, this.first!);
+        this.reader.noteEnd(this.window.from, isSaid ? page : { ...page, isLast: null }, begin);
         return null;
       }
       fresh = this.isFresh(page) ? fresh + 1 : 0;
