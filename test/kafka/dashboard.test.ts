@@ -27,14 +27,14 @@ const isSettled = (told: Told) =>
   feed(told, 'ipos')?.records === 60 &&
   feed(told, 'analysts')?.records === 20 &&
   told.feeds.every(
-    ({ isOwn, condition, deadLetters }) =>
-      deadLetters === 0 && condition === (isOwn ? 'up-to-date' : 'standby'),
+    ({ isOwn, condition, dead_letters: letters }) =>
+      letters === 0 && condition === (isOwn ? 'up-to-date' : 'standby'),
   );
 
 it('each instance shows what the other has as its own: figures, owner, changes of polls and of commands', async () => {
   const first = await instance();
   await first.sees(
-    ({ feeds }) => feeds.length === 2 && feeds.every(({ isOwn, mark }) => isOwn && mark !== null),
+    ({ feeds }) => feeds.length === 2 && feeds.every((one) => one.isOwn && one.high_water_mark !== null),
     60_000,
   );
   const second = await instance();
@@ -57,8 +57,8 @@ it('each instance shows what the other has as its own: figures, owner, changes o
   api().stores.ipos.upsert({ ...rest, deal_status: 'Withdrawn', name: 'Moved' } as never);
   const isMoved = ({ changes }: Told) => changes.some(({ title, op }) => title === 'Moved' && op === 'u');
   await Promise.all(both.map(({ sees }) => sees(isMoved)));
-  const before = Math.max(...both.flatMap(({ told }) => told.feeds.map((one) => one.lastCompleteScanMs!)));
-  const isFollowed = ({ feeds }: Told) => feeds.every((one) => one.lastCompleteScanMs! > before);
+  const before = Math.max(...both.flatMap(({ told }) => told.feeds.map((one) => one.last_complete_scan_ms!)));
+  const isFollowed = ({ feeds }: Told) => feeds.every((one) => one.last_complete_scan_ms! > before);
   await Promise.all(both.map(({ sees }) => sees(isFollowed)));
   for (const { told } of both) {
     const moved = told.changes.find(({ title }) => title === 'Moved')!;

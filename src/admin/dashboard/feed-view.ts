@@ -36,34 +36,25 @@ export function feedView(facts: FeedFacts): FeedView {
   const { standing, counts, owners, stored, deadLetters, instance, allowedPerMinute, redact } = facts;
   const { phase, state, drift, failure } = standing;
   const knowledge = { ...knowledgeOf(standing, owners, stored), deadLetters };
-  const status = feedStatus({ ...knowledge, deadLetterReason: facts.deadLetterReason }, facts.nowMs);
-  const { feed, condition, reason, high_water_mark: mark, snapshot, backfill, paused } = status;
+  const all = feedStatus({ ...knowledge, deadLetterReason: facts.deadLetterReason }, facts.nowMs);
+  const { last_error: _, problems, ...status } = all;
   const { changesPerMinute, requestsLastMinute, retriesLastMinute } = counts;
   const drifted = knowledge.offset?.drift ?? [];
   const isOwn = phase !== 'waiting';
   return {
-    feed,
-    condition,
-    reason,
-    problem: problemView(status, failure, redact),
-    isBeingRead: status.being_read,
+    ...status,
+    problem: problemView(problems, failure, redact),
     owner: isOwn ? instance : status.owner,
     isOwn,
-    mark: mark || null,
-    lastCompleteScanMs: status.last_complete_scan_ms,
-    pollIntervalMs: status.poll_interval_ms,
-    snapshot,
-    backfill,
-    paused,
+    high_water_mark: status.high_water_mark || null,
     records: state?.recordCount ?? status.records,
     changesPerMinute,
     requests: { lastMinute: requestsLastMinute, allowedPerMinute, retriesLastMinute },
     errors: counts.errors.map((error) => ({
       ...error,
-      what: withoutFeedName(error.what, feed),
+      what: withoutFeedName(error.what, status.feed),
       lasts: error.lasts && failure !== null,
     })),
-    deadLetters,
     drift: redact(driftText(drifted)),
     driftedPaths: drift?.found().paths.length ?? drifted.length,
   };
@@ -71,11 +62,10 @@ export function feedView(facts: FeedFacts): FeedView {
 
 /** The worst problem; the page shows notes elsewhere. Redacted, since an error that another owner stored may hold a secret of this instance. */
 function problemView(
-  { problems }: FeedStatus,
+  [worst]: FeedStatus['problems'],
   failure: FeedFailure | null,
   redact: Redact,
 ): ProblemView | null {
-  const [worst] = problems;
   if (worst === undefined || worst.severity === 'note') return null;
   const { code, severity, remedy } = worst;
   const what = errorText(redact(worst.what));

@@ -1,5 +1,5 @@
 import type { DeliveryStatus } from '../../delivery/status';
-import type { FeedCondition } from '../../feed-status/feed-status';
+import type { FeedStatus } from '../../feed-status/feed-status';
 import type { BadgeTone } from '../../feeds/definition';
 import type { Op, Origin } from '../../types';
 
@@ -34,26 +34,11 @@ export interface PublisherView {
 
 export type DeliveryView = DeliveryStatus;
 
-export interface FeedView {
-  readonly feed: string;
-  readonly condition: FeedCondition;
-  /** For people, without the feed's name: `parked by SOURCE_UNAUTHORIZED, tried again slowly`. */
-  readonly reason: string;
+/** How a feed stands, without the texts of its errors, which may hold a secret. */
+export interface FeedView extends Omit<FeedStatus, 'last_error' | 'problems'> {
   /** Something a person has to fix now; null: nothing. */
   readonly problem: ProblemView | null;
-  /** A snapshot runs, and nothing fails. */
-  readonly isBeingRead: boolean;
-  /** Instance that has it; null: nobody, or not known. */
-  readonly owner: string | null;
   readonly isOwn: boolean;
-  /** Unix seconds of the vendor's `updated`; null: nothing was read yet. */
-  readonly mark: number | null;
-  readonly lastCompleteScanMs: number | null;
-  readonly pollIntervalMs: number;
-  readonly snapshot: 'pending' | 'running' | 'complete';
-  readonly backfill: { readonly from: string; readonly to: string } | null;
-  readonly paused: boolean;
-  readonly records: number;
   /** Change events committed in each of the last 60 minutes, the one under way last; without the records that a snapshot reads. */
   readonly changesPerMinute: readonly number[];
   readonly requests: {
@@ -65,8 +50,6 @@ export interface FeedView {
   };
   /** Newest first, at most 5 kinds, since the process began. */
   readonly errors: readonly ErrorView[];
-  /** Rows that could not be published, in the log now; null: not known. */
-  readonly deadLetters: number | null;
   /** Members of records that the schema does not have so. */
   readonly driftedPaths: number;
   /** The first of them, for people; empty when there are none. */

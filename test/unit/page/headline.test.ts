@@ -21,7 +21,7 @@ const problem = {
   retryAtMs: null,
 } as const;
 const parked = aFeed('insights', { condition: 'parked', problem });
-const behind = aFeed('ipos', { condition: 'behind', lastCompleteScanMs: NOW - 250_000 });
+const behind = aFeed('ipos', { condition: 'behind', last_complete_scan_ms: NOW - 250_000 });
 
 it('says that all is well', () => {
   const all = told(aFeed('insights'), aFeed('analysts'), aFeed('ipos'));
@@ -88,16 +88,16 @@ it('tells the worst first', () => {
 it('does not take the first read for a fault', () => {
   const first = aFeed('ipos', {
     condition: 'behind',
-    isBeingRead: true,
+    being_read: true,
     snapshot: 'running',
-    lastCompleteScanMs: null,
+    last_complete_scan_ms: null,
   });
   expect(told(first)).toMatchObject({ tone: 'busy', text: 'ipos is being read for the first time' });
   expect(told(first, first, first).text).toBe('All 3 feeds are being read for the first time');
 });
 
 it('names what other instances have', () => {
-  const elsewhere = aFeed('ipos', { condition: 'standby', isOwn: false, lastCompleteScanMs: null });
+  const elsewhere = aFeed('ipos', { condition: 'standby', isOwn: false, last_complete_scan_ms: null });
   expect(told(aFeed('insights'), elsewhere)).toMatchObject({
     tone: 'good',
     text: 'insights is up to date',
@@ -112,7 +112,7 @@ it('counts a feed of another instance among those that are up to date, when the 
 });
 
 it('stays the same, to listeners, while only the time grows', () => {
-  const later = aFeed('ipos', { condition: 'behind', lastCompleteScanMs: NOW - 500_000 });
+  const later = aFeed('ipos', { condition: 'behind', last_complete_scan_ms: NOW - 500_000 });
   expect(told(later).text).not.toBe(told(behind).text);
   expect(told(later).key).toBe(told(behind).key);
   expect(told(parked).key).not.toBe(told(aFeed('insights')).key);

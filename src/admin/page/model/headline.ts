@@ -28,19 +28,17 @@ interface Judgement {
 
 /** How one feed stands, in words. @param nowMs the publisher's clock */
 export function judge(feed: FeedView, nowMs: number): Judgement {
-  const { condition, problem, lastCompleteScanMs } = feed;
+  const { condition, problem, last_complete_scan_ms: scannedMs } = feed;
   switch (condition) {
     case 'parked':
       return { tone: 'bad', rank: 7, short: 'parked', what: `parked: ${causeOf(feed)}` };
     case 'no-owner':
       return { tone: 'bad', rank: 6, short: 'no owner', what: 'read by nobody' };
     case 'behind': {
-      if (feed.isBeingRead && lastCompleteScanMs === null)
+      if (feed.being_read && scannedMs === null)
         return { tone: 'busy', rank: 2, short: 'first read', what: 'being read for the first time' };
       const behind =
-        lastCompleteScanMs === null
-          ? 'not yet completely read'
-          : `${durationText(nowMs - lastCompleteScanMs)} behind`;
+        scannedMs === null ? 'not yet completely read' : `${durationText(nowMs - scannedMs)} behind`;
       // If nothing else is known, the only problem is that the feed is behind.
       const what = problem === null || problem.code === 'BEHIND' ? behind : `${behind}: ${causeOf(feed)}`;
       return { tone: 'warning', rank: 5, short: 'behind', what };
@@ -53,7 +51,7 @@ export function judge(feed: FeedView, nowMs: number): Judgement {
       return { tone: 'busy', rank: 1, short: 'paused', what: 'paused' };
     case 'standby':
       // Its owner has left in the log that it is not behind.
-      if (lastCompleteScanMs !== null) return upToDate;
+      if (scannedMs !== null) return upToDate;
       return { tone: 'good', rank: 0, short: 'standing by', what: 'read by another instance' };
     case 'up-to-date':
       return upToDate;

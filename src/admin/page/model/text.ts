@@ -101,10 +101,8 @@ export function nextPoll(
 ): { readonly feed: string; readonly inMs: number } | null {
   const due = feeds
     .filter(({ condition }) => condition === 'up-to-date')
-    .flatMap(({ feed, lastCompleteScanMs, pollIntervalMs }) =>
-      lastCompleteScanMs === null
-        ? []
-        : [{ feed, inMs: Math.max(0, lastCompleteScanMs + pollIntervalMs - nowMs) }],
+    .flatMap(({ feed, last_complete_scan_ms: scannedMs, poll_interval_ms: everyMs }) =>
+      scannedMs === null ? [] : [{ feed, inMs: Math.max(0, scannedMs + everyMs - nowMs) }],
     );
   return due.sort((a, b) => a.inMs - b.inMs)[0] ?? null;
 }

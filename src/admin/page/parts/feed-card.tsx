@@ -22,7 +22,7 @@ export function FeedCard({ feed, nowMs, lostMs }: FeedCardProps) {
   const shown = lostMs === null ? tone : 'unknown';
   // `now` would be a lie when the publisher is not heard.
   const when: When = lostMs === null ? (ms) => agoText(nowMs - ms) : timeOfDay;
-  const isUnknown = feed.condition === 'standby' && feed.lastCompleteScanMs === null;
+  const isUnknown = feed.condition === 'standby' && feed.last_complete_scan_ms === null;
   return (
     <article class={`card ${shown}`} aria-labelledby={`feed-${name}`}>
       <header>
@@ -76,19 +76,19 @@ function Works({ feed: { snapshot, backfill, paused, records, condition } }: { r
 
 /** Seconds since the last complete scan, measured by the interval: the bar is full where the feed counts as behind. */
 function Scan({ feed, nowMs, when }: Omit<FeedCardProps, 'lostMs'> & { readonly when: When }) {
-  const { lastCompleteScanMs, pollIntervalMs } = feed;
-  const since = lastCompleteScanMs === null ? null : Math.max(0, nowMs - lastCompleteScanMs);
-  const share = since === null ? 0 : Math.min(1, since / (3 * pollIntervalMs));
+  const { last_complete_scan_ms: scannedMs, poll_interval_ms: everyMs } = feed;
+  const since = scannedMs === null ? null : Math.max(0, nowMs - scannedMs);
+  const share = since === null ? 0 : Math.min(1, since / (3 * everyMs));
   const level = share < 0.5 ? 'well' : share < 1 ? 'late' : 'over';
   return (
     <div class={`scan ${level}`}>
       <p>
         <span class="label">Last complete scan</span>
-        <span class="since" title={lastCompleteScanMs === null ? undefined : dateAndTime(lastCompleteScanMs)}>
-          {lastCompleteScanMs === null ? 'not yet' : when(lastCompleteScanMs)}
+        <span class="since" title={scannedMs === null ? undefined : dateAndTime(scannedMs)}>
+          {scannedMs === null ? 'not yet' : when(scannedMs)}
         </span>
         <span class="every">
-          every {settingText(pollIntervalMs)}, behind after {settingText(3 * pollIntervalMs)}
+          every {settingText(everyMs)}, behind after {settingText(3 * everyMs)}
         </span>
       </p>
       <svg class="measure" viewBox="0 0 300 4" preserveAspectRatio="none" aria-hidden="true">
@@ -101,7 +101,15 @@ function Scan({ feed, nowMs, when }: Omit<FeedCardProps, 'lostMs'> & { readonly 
 }
 
 function Figures({ feed, when }: { readonly feed: FeedView; readonly when: When }) {
-  const { records, mark, requests, deadLetters, driftedPaths, drift, isOwn } = feed;
+  const {
+    records,
+    high_water_mark: mark,
+    requests,
+    dead_letters: letters,
+    driftedPaths,
+    drift,
+    isOwn,
+  } = feed;
   const { lastMinute, allowedPerMinute, retriesLastMinute } = requests;
   return (
     <dl class="figures">
@@ -123,8 +131,8 @@ function Figures({ feed, when }: { readonly feed: FeedView; readonly when: When 
       />
       <Fact
         name="Dead letters"
-        value={deadLetters === null ? '–' : number(deadLetters)}
-        isOdd={(deadLetters ?? 0) > 0}
+        value={letters === null ? '–' : number(letters)}
+        isOdd={(letters ?? 0) > 0}
         title="Rows that could not be published: highwater dead-letters list"
       />
       <Fact

@@ -63,9 +63,9 @@ it('shows an own feed as its owner knows it', () => {
     owner: 'own:2',
     isOwn: true,
     records: 8,
-    mark: 1_790_000,
-    lastCompleteScanMs: NOW - INTERVAL,
-    deadLetters: 0,
+    high_water_mark: 1_790_000,
+    last_complete_scan_ms: NOW - INTERVAL,
+    dead_letters: 0,
     snapshot: 'complete',
     requests: { lastMinute: 2, allowedPerMinute: 60, retriesLastMinute: 1 },
   });
@@ -77,14 +77,14 @@ it("shows another's feed as the log has it, and who has it", () => {
     owner: 'other:1',
     isOwn: false,
     records: 7,
-    mark: 1_790_000,
-    deadLetters: 2,
-    lastCompleteScanMs: NOW - INTERVAL,
+    high_water_mark: 1_790_000,
+    dead_letters: 2,
+    last_complete_scan_ms: NOW - INTERVAL,
   });
   expect(view(waiting, { deadLetters: null })).toMatchObject({
     problem: null,
-    mark: null,
-    deadLetters: null,
+    high_water_mark: null,
+    dead_letters: null,
   });
 });
 
