@@ -20,7 +20,7 @@ export interface LogDeps {
 
 /** How many changes are kept, how many a page is shown when it connects for the first time, and how many are in one event. */
 const [KEPT, FIRST, MOST_AT_ONCE] = [300, 100, 200];
-/** Limit for all feeds together; transitions are counted apart. */
+/** Limit for all feeds together; transitions are not counted. */
 const MOST_PER_SECOND = 200;
 /** A transition of the same transaction may be read a moment after its change, from another topic. */
 const JOIN_MS = 300;
@@ -52,27 +52,26 @@ export function changeFeed(feeds: readonly Feed[], deps: LogDeps, moved: () => v
     if (changes.length > 0) moved();
   }
 
-  /** Other instances' changes are read like this one's, and changes of commands like changes of polls. */
-  async function follow(joined: ReturnType<typeof joinedChanges>, signal: AbortSignal): Promise<void> {
-    const allowances = { changes: allowanceOf(MOST_PER_SECOND), transitions: allowanceOf(MOST_PER_SECOND) };
-    const topics = feeds.flatMap((feed) => {
-      const { changes, transitions } = feedTopics(feed, deps.topicPrefix);
-      const record = async (one: Parameters<typeof decode>[0]) => joined.add(feed, await decode(one));
-      const others = new Set(transitions.map(({ name }) => name).filter((name) => name !== changes.name));
-      const passedOver = (count: number): void => {
-        seen += count;
-      };
-      return [
-        { topic: changes.name, allowance: allowances.changes, record, passedOver },
-        ...[...others].map((topic) => ({ topic, allowance: allowances.transitions, record })),
-      ];
-    });
-    await Promise.all(topics.map((topic) => followTopic(topic, deps, signal)));
-  }
+  const topics = feeds.map((feed) => feedTopics(feed, deps.topicPrefix));
+  const feedOf = new Map(
+    topics.flatMap(({ changes, transitions }, i) =>
+      [changes, ...transitions].map(({ name }) => [name, feeds[i]!] as const),
+    ),
+  );
+  const counted = new Set(topics.map(({ changes }) => changes.name));
 
   async function begin(signal: AbortSignal): Promise<void> {
     const joined = joinedChanges();
-    await Promise.race([follow(joined, signal), pause(LONGEST_BEGIN_MS, signal)]);
+    const followed: Followed = {
+      topics: [...feedOf.keys()],
+      counted,
+      // Other instances' changes are read like this one's, and changes of commands like changes of polls.
+      record: async (one) => joined.add(feedOf.get(one.topic)!, await decode(one)),
+      passedOver(count) {
+        seen += count;
+      },
+    };
+    await Promise.race([followTopics(followed, deps, signal), pause(LONGEST_BEGIN_MS, signal)]);
     if (signal.aborted) return;
     // Several topics were read side by side.
     show(joined.take(0).sort((a, b) => a.observedAtMs - b.observedAtMs));
@@ -148,12 +147,13 @@ function joinedChanges() {
 }
 
 interface Followed {
-  readonly topic: string;
-  readonly allowance: ReturnType<typeof allowanceOf>;
+  readonly topics: readonly string[];
+  /** Topics whose records count for the limit. */
+  readonly counted: ReadonlySet<string>;
   /** A record that this rejects for is not shown; the records after it are. */
   record(record: LogRecord): Promise<void>;
-  /** This many positions of the log were skipped, because more came than the allowance lets through. */
-  passedOver?(count: number): void;
+  /** This many positions of counted topics were skipped, because more came than the limit lets through. */
+  passedOver(count: number): void;
 }
 
 /** How many positions of each partition are read when somebody begins to look, and after a flood was passed over. */
@@ -162,37 +162,40 @@ const AFTER_FLOOD = 10;
 const AGAIN_MS = 1_000;
 
 /**
- * Follows a topic from shortly before its end, until the signal. When records come faster than people read, the reader skips them, so that a
+ * Follows topics from shortly before their ends, until the signal. When records come faster than people read, the reader skips them, so that a
  * flood costs next to nothing. Whatever fails is tried again.
  * @returns once the records that were there have been read, or could not be. Never fails
  */
-export async function followTopic(
-  { topic, allowance, record, passedOver }: Followed,
+export async function followTopics(
+  { topics, counted, record, passedOver }: Followed,
   { log, logger }: { readonly log: Pick<CommitLog, 'read'>; readonly logger: Logger },
   signal: AbortSignal,
 ): Promise<void> {
-  /** By partition the offset of the last record that was read. */
-  const latest = new Map<number, number>();
+  const allowance = allowanceOf(MOST_PER_SECOND);
+  /** By topic and partition the offset of the last record that was read. */
+  const latest = new Map<string, number>();
 
   /** @returns whether it ended because the allowance was used up */
   async function read(depth: number, follow: boolean): Promise<boolean> {
     const before = new Map(latest);
     const from = { fromBeginning: true, notBefore: { positionsToEnd: depth } };
-    for await (const one of log.read([topic], { ...from, follow, signal })) {
-      const { partition, logOffset } = one;
-      const place = before.get(partition);
+    for await (const one of log.read(topics, { ...from, follow, canBePartial: true, signal })) {
+      const { topic, partition, logOffset } = one;
+      const isCounted = counted.has(topic);
+      const key = `${partition} ${topic}`;
+      const place = before.get(key);
       if (place !== undefined) {
         const isAgain = logOffset <= place && logOffset >= place - depth;
-        if (!isAgain || logOffset === place) before.delete(partition);
+        if (!isAgain || logOffset === place) before.delete(key);
         if (isAgain) continue;
-        if (logOffset > place) passedOver?.(logOffset - place - 1);
+        if (logOffset > place && isCounted) passedOver(logOffset - place - 1);
       }
-      latest.set(partition, logOffset);
+      latest.set(key, logOffset);
       if (one.value !== null)
         await record(one).catch((error: unknown) =>
           logger.debug('the dashboard does not show a record', { topic, partition, logOffset, error }),
         );
-      if (!allowance.take()) return true;
+      if (isCounted && !allowance.take()) return true;
     }
     return false;
   }
@@ -202,7 +205,7 @@ export async function followTopic(
     try {
       return (await read(depth, follow)) ? AFTER_FLOOD : BACKLOG;
     } catch (error) {
-      if (!signal.aborted) logger.debug('the dashboard cannot read a topic now', { topic, error });
+      if (!signal.aborted) logger.debug('the dashboard cannot read the log now', { error });
       return BACKLOG;
     }
   }
@@ -216,7 +219,7 @@ export async function followTopic(
 }
 
 /** A bucket of so many, filled up at the same rate. */
-export function allowanceOf(perSecond: number) {
+function allowanceOf(perSecond: number) {
   let left = perSecond;
   let at = performance.now();
   return {

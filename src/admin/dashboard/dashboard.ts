@@ -75,7 +75,6 @@ export function createDashboard(
   function rest(): void {
     clearTimeout(lingering);
     changes.end();
-    void others.watch([]);
   }
 
   async function draw(): Promise<void> {
@@ -105,27 +104,25 @@ export function createDashboard(
     const inTime = <T>(work: Promise<T>) =>
       Promise.race([work, pause(MOVED_MS, closing.signal).then(() => null)]);
     const elsewhere = board.feeds.filter(({ phase }) => phase !== 'owned').map(({ feed }) => feed);
-    const watching = others.watch(elsewhere);
-    if (elsewhere.length > 0) await inTime(watching);
-    return Promise.all(
-      board.feeds.map(async (standing) => {
-        const { name } = standing.feed;
-        const deadLetters = standing.state?.deadLetterCount ?? others.deadLetters(name);
-        const reading = others.latestReason(standing.feed, deadLetters);
-        return feedView({
-          standing,
-          counts: activity.of(name),
-          owners,
-          stored: standing.phase === 'owned' ? null : others.offset(name),
-          deadLetters,
-          deadLetterReason: reading && (await inTime(reading)),
-          instance,
-          allowedPerMinute,
-          redact: options.redact,
-          nowMs: Date.now(),
-        });
-      }),
-    );
+    const withLetters = board.feeds.filter(({ state }) => state?.deadLetterCount !== 0);
+    const reading = [others.readOffsets(elsewhere), others.readLetters(withLetters.map(({ feed }) => feed))];
+    if (reading.some((one) => one !== null)) await inTime(Promise.all(reading));
+    return board.feeds.map((standing) => {
+      const { name } = standing.feed;
+      const { count, reason } = others.letters(name);
+      return feedView({
+        standing,
+        counts: activity.of(name),
+        owners,
+        stored: standing.phase === 'owned' ? null : others.offset(name),
+        deadLetters: standing.state?.deadLetterCount ?? count,
+        deadLetterReason: reason,
+        instance,
+        allowedPerMinute,
+        redact: options.redact,
+        nowMs: Date.now(),
+      });
+    });
   }
 
   /** `boot.n`: the number of a change, within one run of the server. */

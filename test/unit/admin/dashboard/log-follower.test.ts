@@ -1,4 +1,4 @@
-import { allowanceOf, followTopic } from '../../../../src/admin/dashboard/change-feed';
+import { followTopics } from '../../../../src/admin/dashboard/change-feed';
 import { HighwaterError } from '../../../../src/errors';
 import type { CommitLog, LogRecord } from '../../../../src/log/commit-log';
 import { quietLogger } from '../../../support/source';
@@ -52,14 +52,14 @@ function append(partition: number, count: number): void {
 
 function follow(record = async ({ value }: LogRecord) => void shown.push(String(value))): void {
   const followed = {
-    topic: 'analysts',
-    allowance: allowanceOf(200),
+    topics: ['analysts'],
+    counted: new Set(['analysts']),
     record,
     passedOver: (count: number) => {
       passedOver += count;
     },
   };
-  void followTopic(followed, { log, logger: quietLogger() }, stop.signal).then(() => {
+  void followTopics(followed, { log, logger: quietLogger() }, stop.signal).then(() => {
     isBegun = true;
   });
 }
