@@ -14,9 +14,6 @@ export interface Interruption {
 
 const signals = ['SIGINT', 'SIGTERM'] as const;
 
-/** How often a process that npx started looks whether npx still runs, in ms. */
-const parentEveryMs = 500;
-
 // Ctrl-C reaches the whole process group, and npm (as `npx highwater`) passes its own copy on: one key, two signals.
 const sameKeyMs = 100;
 
@@ -44,8 +41,6 @@ export function processInterruption(report: (error: unknown) => number): Interru
   // which they were; but `nohup` leaves a program no terminal.
   const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
   process.on('SIGHUP', hasTerminal ? onSignal : () => undefined);
-  // npx passes SIGTERM only to the shell between itself and this process, and the shell ends without a word.
-  if (process.env.npm_command === 'exec') onParentGone(() => onSignal('SIGTERM'));
   process.on('uncaughtException', (error) => process.exit(report(error)));
 
   return {
@@ -73,15 +68,6 @@ export function endBySignal(code: number): void {
       process.kill(process.pid, name);
     }
   });
-}
-
-function onParentGone(end: () => void): void {
-  const parent = process.ppid;
-  const timer = setInterval(() => {
-    if (process.ppid === parent) return;
-    clearInterval(timer);
-    end();
-  }, parentEveryMs).unref();
 }
 
 /**

@@ -99,14 +99,6 @@ it('a publisher that was started by nohup goes on when its terminal closes, and 
   expect(await publisher.ended()).toEqual({ code: 0, signal: null });
 });
 
-it('a publisher of npx ends in order when npx is killed by SIGTERM, which reaches only the shell between them', async () => {
-  const npx = run([], { npm_command: 'exec' }, ['/bin/sh', '-c', '"$@"; true', 'sh']);
-  await npx.sees(begun, 'stderr');
-  npx.signal('SIGTERM');
-  expect(await npx.ended()).toEqual({ code: null, signal: 'SIGTERM' });
-  expect(npx.stderr()).toContain('everything that was read is committed');
-});
-
 it('goes on when nobody reads its log any more', async () => {
   const publisher = run(['--log-level', 'debug']);
   await publisher.sees(begun, 'stderr');
