@@ -191,7 +191,7 @@ Examples:
   $ npx highwater demo                    a simulated API whose feeds are published and shown live; needs no setup
   $ npx highwater run                     poll the API and publish, until Ctrl-C
   $ npx highwater tail ipos.deal-status   watch what is published, from another terminal
-  $ npx highwater status -w               the state of every feed, kept on the screen
+  $ npx highwater status -w               the state of every feed, again every 2 s
   $ npx highwater doctor                  what is set wrong or cannot be reached, and what to do
 
 Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 behind, 130 cut short by Ctrl-C.

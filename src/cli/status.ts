@@ -21,8 +21,6 @@ import {
 import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue } from './process/command-line';
-import { liveRegion } from './terminal/live-region';
-import { canRedraw } from './terminal/terminal';
 import { type Column, fittedTable, painted, type Span, type Style, span, wrapped } from './terminal/text';
 
 /** A feed needs an operator, or is late. */
@@ -53,7 +51,7 @@ its publisher. A paused feed is not behind. --poll-interval is used only for a f
 
 Examples:
   $ npx highwater status
-  $ npx highwater status -w                 keep it on the screen
+  $ npx highwater status -w                 again every 2 s
   $ npx highwater status --json | jq -r 'select(.behind) | .feed'`)
     .action((flags: StatusFlags) => run((context) => showStatus(flags, context)));
 }
@@ -93,8 +91,7 @@ interface Explained {
 }
 
 /**
- * Shows the status repeatedly until the signal: on a terminal in one place, otherwise as a block or as JSON lines each time.
- * If the log cannot be read, the error is shown and the log is asked again.
+ * Shows the status repeatedly until the signal. If the log cannot be read, the error is shown and the log is asked again.
  * @returns exit code
  */
 async function watch(
@@ -102,38 +99,21 @@ async function watch(
   { watch: given, json }: StatusFlags,
   context: CommandContext,
 ): Promise<number> {
-  const { stdout, env, signal, color } = context;
+  const { signal } = context;
   const everyMs = typeof given === 'number' ? given : USUAL_WATCH_MS;
-  const region = !json && canRedraw(stdout, env) ? liveRegion(stdout, color, context.beforeExit) : null;
-  const every = everyMs % 1_000 === 0 ? `${everyMs / 1_000} s` : `${everyMs} ms`;
-  try {
-    for (; !signal.aborted; await pause(everyMs, signal)) {
-      const found = await read().catch((error: unknown) => {
-        if (signal.aborted || error instanceof HighwaterError) return error as HighwaterError;
-        throw error;
-      });
-      if (signal.aborted) break;
-      // The last column of a terminal that is drawn over stays free.
-      const width = context.width() - (region === null ? 0 : 1);
-      const time = new Date();
-      if (!('all' in found)) {
-        const { code, message, remedy } = found;
-        const problem = { mark: '✗', style: 'red', texts: [`${code}: ${message}`], remedy } as const;
-        if (json) context.note(`highwater: ${code}: ${message}\n`);
-        else await show(problemLines(problem, width), time);
-      } else if (json) await context.print(jsonLines(found));
-      else await show(statusLines(found, { nowMs: Date.now(), width }), time);
+  for (; !signal.aborted; await pause(everyMs, signal)) {
+    try {
+      const found = await read();
+      const now = new Date();
+      const lines = statusLines(found, { nowMs: now.getTime(), width: context.width() });
+      const text = json ? jsonLines(found) : `${now.toISOString()}\n${textOf(lines, context)}\n`;
+      if (!signal.aborted) await context.print(text);
+    } catch (error) {
+      if (!signal.aborted && !(error instanceof HighwaterError)) throw error;
+      if (!signal.aborted) context.report(error as HighwaterError);
     }
-    return 0;
-  } finally {
-    region?.end('keep');
   }
-
-  async function show(lines: readonly (readonly Span[])[], time: Date): Promise<void> {
-    const clock = time.toLocaleTimeString('en-GB', { hour12: false });
-    if (region !== null) region.show([...lines, [], [span(`${clock}, every ${every}. Ctrl-C ends.`, 'dim')]]);
-    else await context.print(`${time.toISOString()}\n${textOf(lines, context)}\n`);
-  }
+  return 0;
 }
 
 const jsonLines = ({ all, deliveries }: Explained) =>

@@ -1,9 +1,8 @@
 import { Writable } from 'node:stream';
 import { harmless } from '../../format/short-text';
 import type { CommandContext } from '../process/command-context';
-import { liveRegion } from '../terminal/live-region';
-import { canRedraw, widthOf } from '../terminal/terminal';
-import { cellsOf, column, type Span, span } from '../terminal/text';
+import { canRedraw, heightOf, type Output, widthOf } from '../terminal/terminal';
+import { cellsIn, cellsOf, column, painted, type Span, span } from '../terminal/text';
 
 /** How long work goes, at one moment. */
 export interface Progress {
@@ -64,13 +63,13 @@ export function progressScreen(
     tick += 1;
     const shown = [...works.values()].filter(({ sinceMs }) => drawnAt - sinceMs >= SHOW_AFTER_MS);
     const all = shown.map(({ progress, sinceMs }) => progress(drawnAt, sinceMs));
-    if (all.length === 0) region?.end('clear');
+    if (all.length === 0) region?.end();
     else region?.show(progressLines(all, widthOf(stderr), tick));
   }
   function stop(): void {
     clearInterval(timer);
     timer = undefined;
-    region?.end('clear');
+    region?.end();
   }
 
   return {
@@ -139,4 +138,67 @@ function bar(share: number, width: number): Span[] {
   const cells = width >= 110 ? 28 : width >= 76 ? 16 : 8;
   const full = Math.round(Math.min(1, Math.max(0, share)) * cells);
   return [span('█'.repeat(full), 'cyan'), span('░'.repeat(cells - full), 'dim'), span('  ')];
+}
+
+const HIDE_CURSOR = '\u001b[?25l';
+const SHOW_CURSOR = '\u001b[?25h';
+const CLEAR_LINE_END = '\u001b[K';
+const CLEAR_BELOW = '\u001b[J';
+
+/**
+ * Lines at the end of a terminal that are drawn over again.
+ * Not `log-update`: it erases before it writes (flicker), needs three writes for a line above, leaves rests when the terminal
+ * becomes narrower, and for the cursor it patches `process.emit` and writes to stderr whatever the stream.
+ * @param stream a terminal that can be redrawn (`canRedraw`)
+ */
+function liveRegion(stream: Output, color: boolean, beforeExit: CommandContext['beforeExit']) {
+  let shown: readonly (readonly Span[])[] = [];
+  /** Cells of the lines as they stand there. */
+  let drawn: readonly number[] = [];
+  let isOpen = false;
+  // However the process ends, its terminal has a cursor afterwards.
+  beforeExit(() => {
+    if (isOpen) stream.write(SHOW_CURSOR);
+  });
+
+  // Each frame is one write, so that nothing else comes in between.
+  function toFirstLine(): string {
+    const width = widthOf(stream);
+    // A terminal that has become narrower since has folded them.
+    const rows = drawn.reduce((sum, cells) => sum + Math.max(1, Math.ceil(cells / width)), 0);
+    return rows === 0 ? '\r' : `\u001b[${rows}A\r`;
+  }
+  function frame(): string {
+    // The last column stays free: some terminals fold there already.
+    const width = widthOf(stream) - 1;
+    const lines = shown.slice(0, Math.max(1, heightOf(stream) - 1));
+    drawn = lines.map((line) => Math.min(width, cellsIn(line)));
+    return lines.map((line) => `${painted(line, width, color)}${CLEAR_LINE_END}\n`).join('') + CLEAR_BELOW;
+  }
+  function open(): string {
+    if (isOpen) return '';
+    isOpen = true;
+    return HIDE_CURSOR;
+  }
+
+  return {
+    /** Replaces the shown lines. Lines that do not fit the terminal are cut. */
+    show(lines: readonly (readonly Span[])[]): void {
+      shown = lines;
+      if (lines.length === 0 && drawn.length === 0) return;
+      stream.write(open() + toFirstLine() + frame());
+    },
+    /** Writes permanent lines above the shown lines. */
+    above(text: string): void {
+      if (!isOpen) stream.write(text);
+      else stream.write(`${toFirstLine()}${CLEAR_BELOW}${text}${frame()}`);
+    },
+    /** Gives the terminal back, without the lines. May be called again. */
+    end(): void {
+      if (!isOpen) return;
+      isOpen = false;
+      stream.write(toFirstLine() + CLEAR_BELOW + SHOW_CURSOR);
+      [shown, drawn] = [[], []];
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { cellsOf } from '../../../src/cli/terminal/text';
 import { examineLocalLog } from '../../../src/log/local/examine';
-import { type CliProcess, commandLine, until } from '../../support/cli';
+import { type CliProcess, commandLine } from '../../support/cli';
 import { simulatedApi } from '../../support/simulated-api';
 import { tempFolder } from '../../support/temp-folder';
 import { type TerminalSession, terminals } from '../../support/terminal';
@@ -125,26 +125,6 @@ it('without a terminal an answer is all on stdout, and nothing is drawn', async 
   expect(await done.ended()).toEqual({ code: 0, signal: null });
   expect(done.stdout()).toMatch(/^Feed ipos was compared with the API: .*\n$/);
   expect(done.stderr()).toMatch(/^No publisher has accepted .*\n$/);
-});
-
-it('status --watch keeps its table in one place, and leaves it there at Ctrl-C', async () => {
-  await published();
-  const session = terminal(['status', '--watch', '200ms'], {
-    cwd: folder(),
-    env: environment(1),
-    columns: 50,
-  });
-  await session.sees(/^FEED +STATE[\s\S]*Ctrl-C ends\.$/m);
-  const shown = () => session.raw().split('Ctrl-C ends.').length - 1;
-  const before = shown();
-  await until(() => shown() >= before + 3);
-  expect(session.isCursorShown()).toBe(false);
-  keepsWithin(session, 50);
-  session.type(CTRL_C);
-  expect(await session.ended()).toBe(130);
-  expect(session.isCursorShown()).toBe(true);
-  expect(session.screen().match(/^FEED/gm)).toHaveLength(1);
-  expect(session.screen()).toMatch(/✗ No publisher runs on this log/);
 });
 
 it('doctor and errors fold at words', async () => {
