@@ -2,24 +2,20 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type Admin, startAdmin } from '../admin/admin';
-import { recordDecoder } from '../avro/codec/record-decoder';
 import { type ConfigWithApi, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import { feedDefinitions } from '../feeds';
-import { type LocalLog, openLocalLog } from '../log/local/local-log';
 import { feedTopics } from '../log/topics';
-import { createLogger, type Logger } from '../logging/logger';
+import { createLogger } from '../logging/logger';
 import type { PageReport } from '../pipeline/poll';
 import { instanceName, runWorker } from '../runtime/worker';
-import { createRedactor } from '../secrets/redaction';
 import { type Simulator, startSimulator } from '../simulator/simulator';
-import { version } from '../version';
-import { eventLine } from './lines/event-line';
-import { feedsByTopic } from './log/tail-topics';
+import { type OpenLog, openLog } from './log/open-log';
 import { CliCommand } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue, wholeNumberValue } from './process/command-line';
+import { serveAdmin } from './run';
+import { eventLines } from './terminal/event-line';
 import { painter } from './terminal/text';
 
 interface DemoFlags {
@@ -89,11 +85,17 @@ async function publishAndShow(
   const config = demoConfig(simulator, folder.path);
   const { secrets } = config;
   const logger = createLogger({ level: 'warn', format: 'pretty', secrets, ...context.logging });
-  const log = openLocalLog({ dataDir: folder.path, logger, instance: instanceName() });
   const over = new AbortController();
   const timer = flags.for === undefined ? undefined : setTimeout(() => over.abort(), flags.for);
   const signal = AbortSignal.any([context.signal, over.signal]);
-  const admin = await demoDashboard(flags.httpPort, config, log, logger);
+  const instance = instanceName();
+  const log = openLog(config, { logger, signal, instance });
+  const http = { host: '127.0.0.1', port: flags.httpPort, token: null };
+  const admin = await serveAdmin(http, config, log, instance, logger).catch((error: unknown) => {
+    if (flags.httpPort !== 0) throw error;
+    // No port is free, and none was asked for: the demo works without the dashboard.
+    return null;
+  });
   const dashboard = admin === null ? null : `${admin.url}/`;
   const paint = painter(context.color);
   const facts = { ...simulator, ...folder, dashboard, paint };
@@ -133,31 +135,6 @@ async function publishAndShow(
   await context.print(farewell(changes, transitions, facts));
 }
 
-/** Null if no port is free and none was asked for: the demo works without the dashboard. */
-async function demoDashboard(
-  port: number,
-  config: ConfigWithApi,
-  { commitLog, registry }: LocalLog,
-  logger: Logger,
-): Promise<Admin | null> {
-  const http = { host: '127.0.0.1', port, token: null };
-  const build = { version, log: 'embedded' } as const;
-  const place = join(config.dataDir, 'highwater.db');
-  const redact = createRedactor(config.secrets);
-  const instance = instanceName();
-  try {
-    const consumer = () => {
-      const { openConfigured }: typeof import('../consumer/open-log') = require('../consumer/open-log');
-      return openConfigured(config, logger);
-    };
-    const options = { ...config, registry, log: commitLog, consumer, instance, place, build, redact, logger };
-    return await startAdmin(http, options);
-  } catch (error) {
-    if (port !== 0) throw error;
-    return null;
-  }
-}
-
 /** If there is no browser, the address is on the screen. */
 function openInBrowser(address: string): void {
   const openers: Readonly<Record<string, string>> = { darwin: 'open', win32: 'explorer' };
@@ -171,7 +148,7 @@ function openInBrowser(address: string): void {
 /** Reads the events that are committed after this call back from the log, like any consumer. The returned function shows them. */
 function showEvents(
   config: ConfigWithApi,
-  log: LocalLog,
+  log: OpenLog,
   context: CommandContext,
   signal: AbortSignal,
 ): () => Promise<void> {
@@ -179,15 +156,10 @@ function showEvents(
     const { changes, transitions } = feedTopics(feed, config.topicPrefix);
     return [changes, ...transitions].map(({ name }) => name);
   });
-  const decode = recordDecoder(log.registry);
-  const feedOf = feedsByTopic(config);
+  const line = eventLines(log.registry, config, context);
   const events = log.commitLog.read(topics, { fromBeginning: false, follow: true, signal });
   return async () => {
-    for await (const record of events) {
-      const options = { width: context.width() - 2, color: context.color, feedAsLabel: true, feedOf };
-      const line = eventLine(await decode(record), options);
-      await context.print(`  ${line}\n`);
-    }
+    for await (const record of events) await context.print(await line(record));
   };
 }
 

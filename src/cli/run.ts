@@ -1,4 +1,5 @@
 import type { Admin } from '../admin/admin';
+import type { HttpConfig } from '../config/http';
 import { baseUrlsOf, type ConfigWithApi, loadConfig } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import type { ConsumerLog } from '../log/consumer-log';
@@ -7,7 +8,7 @@ import { endsWorker } from '../runtime/failure-answers';
 import { instanceName, runWorker } from '../runtime/worker';
 import { createRedactor } from '../secrets/redaction';
 import { version } from '../version';
-import { openLog } from './log/open-log';
+import { type OpenLog, openLog } from './log/open-log';
 import { CliCommand, type Flags, variablesWithoutFlag } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { usageError } from './process/command-line';
@@ -61,14 +62,7 @@ async function runPublisher(flags: Flags, context: CommandContext): Promise<numb
     refuseEarly(open.hold);
     // A single poll ends before anyone could ask.
     if (config.http !== null && !once) {
-      // Only here, because its libraries take 130 ms to load.
-      const { startAdmin } = require('../admin/admin') as typeof import('../admin/admin');
-      const build = { version, log: config.kafka === null ? 'embedded' : 'kafka' } as const;
-      const redact = createRedactor(config.secrets);
-      const { openConfigured } = require('../consumer/open-log') as typeof import('../consumer/open-log');
-      const consumer = () => openConfigured(config, logger);
-      const reads = { consumer, instance, build, logger, redact };
-      admin = await startAdmin(config.http, { ...config, ...open, log, ...reads });
+      admin = await serveAdmin(config.http, config, open, instance, logger);
       const { url } = admin;
       logger.info(`Dashboard at ${url}/`);
       logger.info(`Metrics at ${url}/metrics, health at ${url}/livez and ${url}/readyz.`);
@@ -101,6 +95,24 @@ async function runPublisher(flags: Flags, context: CommandContext): Promise<numb
     await log.close();
     screen.end();
   }
+}
+
+/** The dashboard, metrics and health of a publisher. */
+export function serveAdmin(
+  http: HttpConfig,
+  config: ConfigWithApi,
+  open: OpenLog,
+  instance: string,
+  logger: Logger,
+): Promise<Admin> {
+  // Only here, because its libraries take 130 ms to load.
+  const { startAdmin } = require('../admin/admin') as typeof import('../admin/admin');
+  const { openConfigured } = require('../consumer/open-log') as typeof import('../consumer/open-log');
+  const build = { version, log: config.kafka === null ? 'embedded' : 'kafka' } as const;
+  const redact = createRedactor(config.secrets);
+  const consumer = () => openConfigured(config, logger);
+  const own = { log: open.commitLog, consumer, instance, build, logger, redact };
+  return startAdmin(http, { ...config, ...open, ...own });
 }
 
 /** A publisher that can never begin says so before it names a dashboard. Errors that may pass are left to the feeds. */

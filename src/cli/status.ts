@@ -1,15 +1,15 @@
 import { pause, unlessAborted } from '../async/wait';
 import type { Config } from '../config/load-config';
-import type { DeliveryStatus } from '../delivery/status';
+import { type DeliveryStatus, deliveryStatus } from '../delivery/status';
 import { errorKinds, HighwaterError } from '../errors';
 import { type FeedProblem, type FeedStatus, feedStatus } from '../feed-status/feed-status';
 import { latestReasons, storedDeadLetters, storedOffsets } from '../feed-status/stored';
 import { counted } from '../format/counted';
 import { agoText } from '../format/durations';
 import { harmless } from '../format/short-text';
+import { createLogger } from '../logging/logger';
 import { describeProgress } from '../pipeline/rounds/backfill';
 import { requestsForAll } from '../pipeline/scan/pages/paging';
-import { deliveryLines, readDeliveries } from './lines/delivery-lines';
 import { type OpenReader, readLog } from './log/open-log';
 import {
   explained,
@@ -200,6 +200,25 @@ export async function readStatus(
   });
 }
 
+/** The log of consumers is opened only for settings with deliveries. */
+async function readDeliveries(
+  config: Config,
+  { logging, signal, report }: Pick<CommandContext, 'logging' | 'signal' | 'report'>,
+): Promise<readonly DeliveryStatus[]> {
+  if (config.deliveries.length === 0) return [];
+  const { openConfigured }: typeof import('../consumer/open-log') = require('../consumer/open-log');
+  const logger = createLogger({ ...config.log, level: 'error', secrets: config.secrets, ...logging });
+  const opened = openConfigured(config, logger);
+  return deliveryStatus(config.deliveries, opened, signal)
+    .catch((error: unknown) => {
+      // The feeds are shown all the same.
+      if (signal.aborted || !(error instanceof HighwaterError)) throw error;
+      report(error);
+      return [];
+    })
+    .finally(() => opened.log.close());
+}
+
 const [LETTERS, API] = [5, 6];
 const columns: readonly Column[] = [
   { head: 'FEED', least: 8 },
@@ -231,6 +250,25 @@ export function statusLines(
     ...all.flatMap((status) => costLines(status, width)),
     ...summaryLines(all, width),
   ];
+}
+
+const deliveryColumns: readonly Column[] = [
+  { head: 'DELIVERY', least: 8 },
+  { head: 'LAG', alignRight: true },
+  { head: 'DEAD LETTERS', alignRight: true },
+  { head: 'WAITS FOR', least: 9 },
+];
+
+/** A table of the deliveries and an empty line; nothing without deliveries. */
+function deliveryLines(deliveries: readonly DeliveryStatus[], width: number): Span[][] {
+  if (deliveries.length === 0) return [];
+  const rows = deliveries.map(({ delivery, lag, dead_letters: letters, waits_for: why }) => [
+    span(harmless(delivery), 'bold'),
+    lag === null ? span('never ran', 'yellow') : span(lag.toLocaleString('en-US')),
+    span(letters.toLocaleString('en-US'), letters > 0 ? 'yellow' : 'dim'),
+    why === null ? span('-', 'dim') : span(harmless(why), 'red'),
+  ]);
+  return [...fittedTable(deliveryColumns, rows, width), []];
 }
 
 function cells(status: StatusLine, nowMs: number): Span[] {

@@ -5,13 +5,13 @@ import type { Config } from '../config/load-config';
 import { HighwaterError } from '../errors';
 import { recordJson } from '../json/json-text';
 import type { LogReader, LogRecord, ReadStart } from '../log/commit-log';
-import { eventLine } from './lines/event-line';
 import { type OpenReader, readLog } from './log/open-log';
 import { feedsByTopic, meantTopic, missingTopicNote } from './log/tail-topics';
 import { tolerantDecoder } from './log/tolerant-decoder';
 import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { durationValue, opsValue, usageError, wholeNumberValue } from './process/command-line';
+import { eventLine } from './terminal/event-line';
 
 interface TailFlags extends Flags {
   readonly fromBeginning?: true;

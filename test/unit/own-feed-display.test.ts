@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { readChange } from '../../src/admin/dashboard/change-feed';
 import type { DecodedRecord } from '../../src/avro/codec/record-decoder';
-import { eventLine } from '../../src/cli/lines/event-line';
 import { feedsByTopic } from '../../src/cli/log/tail-topics';
+import { eventLine } from '../../src/cli/terminal/event-line';
 import { loadConfig } from '../../src/config/load-config';
 import type { Display } from '../../src/feeds/definition';
 import type { Feed } from '../../src/feeds/feed';

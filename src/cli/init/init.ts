@@ -1,7 +1,6 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { recordDecoder } from '../../avro/codec/record-decoder';
 import { feedName, feedNameText } from '../../config/feeds/load-feeds';
 import { secretHeaders, secretParameters } from '../../config/feeds/request-settings';
 import { parseConfig } from '../../config/files/config-text';
@@ -16,11 +15,10 @@ import { feedTopics } from '../../log/topics';
 import { createLogger } from '../../logging/logger';
 import { instanceName, runWorker } from '../../runtime/worker';
 import { createRedactor } from '../../secrets/redaction';
-import { eventLine } from '../lines/event-line';
-import { feedsByTopic } from '../log/tail-topics';
 import { CliCommand } from '../process/cli-command';
 import type { CommandContext, RunCommand } from '../process/command-context';
 import { usageError } from '../process/command-line';
+import { eventLines } from '../terminal/event-line';
 import { mostRequestsPerSecond, openEndpoint } from './endpoint';
 import { type Examined, examine, type Known } from './examine';
 import { type FeedSection, guessedDisplay, withFeed } from './feed-files';
@@ -115,8 +113,7 @@ async function init(address: string, flags: InitFlags, context: CommandContext):
       firstEvents(name, before === '', flags, context),
     );
     await context.print(`Written to ${flags.config}, section feeds.${name}.\n`);
-    if (flags.events)
-      await context.print(`\nIts first events:\n${events.map((line) => `  ${line}\n`).join('')}`);
+    if (flags.events) await context.print(`\nIts first events:\n${events.join('')}`);
   } catch (error) {
     if (!context.signal.aborted) throw error;
     context.note('Interrupted: nothing was written.\n');
@@ -341,15 +338,13 @@ async function firstEvents(
       context.signal.throwIfAborted();
       const [feed] = config.feeds;
       const { changes, deadLetters } = feedTopics(feed!, config.topicPrefix);
-      const decode = recordDecoder(registry);
-      const feedOf = feedsByTopic(config);
-      const options = { width: context.width() - 2, color: context.color, feedAsLabel: true, feedOf };
+      const line = eventLines(registry, config, context);
       const lines = async (topic: string): Promise<string[]> => {
         const found: string[] = [];
         const reading = { fromBeginning: true, follow: false, signal: context.signal };
         for await (const record of commitLog.read([topic], reading)) {
           if (found.length === SHOWN) break;
-          found.push(eventLine(await decode(record), options));
+          found.push(await line(record));
         }
         return found;
       };
@@ -385,7 +380,7 @@ function nothingPublished(
   const why =
     rejected.length === 0
       ? 'the API answered it with no row, although it has shown rows before. How its first page, or its oldest rows, are asked for could not be found out'
-      : `every row became a dead letter. The first one: ${rejected[0]}`;
+      : `every row became a dead letter. The first one: ${rejected[0]!.trim()}`;
   return new HighwaterError('INIT_NO_RECORD', `The trial poll of ${name} published no record: ${why}.`, {
     now,
   });

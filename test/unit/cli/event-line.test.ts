@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { DecodedRecord } from '../../../src/avro/codec/record-decoder';
-import { eventLine } from '../../../src/cli/lines/event-line';
 import { feedsByTopic } from '../../../src/cli/log/tail-topics';
+import { eventLine } from '../../../src/cli/terminal/event-line';
 import { cellsOf } from '../../../src/cli/terminal/text';
 
 const feedOf = feedsByTopic({ feeds: [], topicPrefix: '' });

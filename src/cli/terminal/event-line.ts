@@ -1,7 +1,9 @@
 import type { DeadLetterValue } from '../../avro/codec/feed-codec';
-import type { DecodedRecord } from '../../avro/codec/record-decoder';
+import { type DecodedRecord, recordDecoder } from '../../avro/codec/record-decoder';
 import { valueAt } from '../../avro/path';
+import type { SchemaLookup } from '../../avro/registry/registry';
 import type { CommandRecord } from '../../commands/command-record';
+import type { Config } from '../../config/load-config';
 import { type BadgeTone, usualShape } from '../../feeds/definition';
 import { counted } from '../../format/counted';
 import {
@@ -16,18 +18,11 @@ import {
 import { harmless } from '../../format/short-text';
 import { shorterDecimal } from '../../format/vendor-text';
 import { recordJson } from '../../json/json-text';
+import type { LogRecord } from '../../log/commit-log';
 import type { SourceOffset } from '../../state/source-offset';
-import {
-  cellsIn,
-  cellsOf,
-  clip,
-  column,
-  type LineText,
-  painted,
-  type Span,
-  type Style,
-  span,
-} from '../terminal/text';
+import { feedsByTopic } from '../log/tail-topics';
+import type { CommandContext } from '../process/command-context';
+import { cellsIn, cellsOf, clip, column, type LineText, painted, type Span, type Style, span } from './text';
 
 interface LineOptions {
   /** Width in cells; Infinity: unlimited. */
@@ -61,6 +56,17 @@ export function eventLine(
     { ...label, text: `${column(harmless(label.text), LABEL_CELLS)} ` },
   ];
   return painted([...head, ...spans], width, color).trimEnd();
+}
+
+/** Lines for records of several feeds, indented. */
+export function eventLines(
+  registry: SchemaLookup,
+  config: Config,
+  { width, color }: Pick<CommandContext, 'width' | 'color'>,
+): (record: LogRecord) => Promise<string> {
+  const decode = recordDecoder(registry);
+  const options = { color, feedAsLabel: true, feedOf: feedsByTopic(config) };
+  return async (record) => `  ${eventLine(await decode(record), { ...options, width: width() - 2 })}\n`;
 }
 
 function lineText(
