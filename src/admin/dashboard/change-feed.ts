@@ -31,9 +31,8 @@ const MOST_TRANSITIONS = 1_000;
 
 /**
  * The changes of all feeds for the connected pages, read from the log only while a page is connected.
- * @param moved called when there are changes to show
  */
-export function changeFeed(feeds: readonly Feed[], deps: LogDeps, moved: () => void) {
+export function changeFeed(feeds: readonly Feed[], deps: LogDeps) {
   const decode = recordDecoder(deps.registry);
   /** The last changes of all feeds, in the order in which they were read. */
   let kept: ChangeView[] = [];
@@ -49,7 +48,6 @@ export function changeFeed(feeds: readonly Feed[], deps: LogDeps, moved: () => v
       gone = kept.at(-KEPT - 1)!.n;
       kept = kept.slice(-KEPT);
     }
-    if (changes.length > 0) moved();
   }
 
   const topics = feeds.map((feed) => feedTopics(feed, deps.topicPrefix));

@@ -4,7 +4,6 @@ import { type ApiConfig, baseUrlsOf } from '../../config/load-config';
 import type { Opened } from '../../consumer/open-log';
 import type { Delivery } from '../../delivery/delivery';
 import type { Feed } from '../../feeds/feed';
-import type { PublisherEvent } from '../../runtime/publisher-events';
 import type { Redact } from '../../secrets/redaction';
 import { type FeedBoard, ownersFor } from '../feed-board';
 import type { BuildInfo, LogMeasures } from '../metrics/metrics';
@@ -30,9 +29,8 @@ export type Dashboard = ReturnType<typeof createDashboard>;
 
 /** A page that was reloaded or lost its connection continues at its last change. */
 const LINGER_MS = 30_000;
-/** Feeds are drawn at most so often when something moves, and at least so often when nothing does. */
-const MOVED_MS = 1_000;
-const STILL_MS = 5_000;
+/** How often feeds are drawn, and how often a page is told what is new. */
+const [DRAW_MS, TELL_MS] = [1_000, 100];
 
 /** Serves the data of the dashboard's page. While no page is connected, nothing is read and almost nothing is kept. */
 export function createDashboard(
@@ -55,21 +53,11 @@ export function createDashboard(
   const activity = feedActivity(feeds);
   const closing = new AbortController();
   const others = othersFeeds(options, activity.note, closing.signal);
-  /** Wakes each connected page. */
-  const pages = new Set<() => void>();
-  const wakeAll = (): void => {
-    for (const wake of pages) wake();
-  };
-  const changes = changeFeed(feeds, options, wakeAll);
-
-  /** The event that was drawn last, for all pages; empty before the first one. */
-  let drawn = { text: '', atMs: Number.NEGATIVE_INFINITY };
-  let drawing: Promise<void> | null = null;
-  let hasMoved = false;
+  const changes = changeFeed(feeds, options);
+  /** The events that were drawn last, for all pages. */
+  let drawn = { text: Promise.resolve(''), atMs: Number.NEGATIVE_INFINITY };
+  let pages = 0;
   let lingering: NodeJS.Timeout | undefined;
-  const timer = setInterval(() => {
-    if (pages.size > 0) void drawUnlessYoungerThan(hasMoved ? MOVED_MS : STILL_MS);
-  }, MOVED_MS / 4).unref();
 
   /** Nobody has looked for a while. */
   function rest(): void {
@@ -77,24 +65,19 @@ export function createDashboard(
     changes.end();
   }
 
-  async function draw(): Promise<void> {
+  /** Empty if that fails. */
+  async function draw(): Promise<string> {
     try {
-      hasMoved = false;
-      const texts = [eventText('feeds', await views()), eventText('deliveries', await deliveries())];
-      drawn = { text: texts.join(''), atMs: performance.now() };
-      wakeAll();
+      return eventText('feeds', await views()) + eventText('deliveries', await deliveries());
     } catch (error) {
       logger.debug('the dashboard could not be drawn', { error });
-    } finally {
-      drawing = null;
+      return '';
     }
   }
 
-  /** Never fails. */
-  async function drawUnlessYoungerThan(ms: number): Promise<void> {
-    if (performance.now() - drawn.atMs < ms) return;
-    drawing ??= draw();
-    await drawing;
+  function lastDrawn() {
+    if (performance.now() - drawn.atMs >= DRAW_MS) drawn = { text: draw(), atMs: performance.now() };
+    return drawn;
   }
 
   async function views(): Promise<readonly FeedView[]> {
@@ -102,7 +85,7 @@ export function createDashboard(
     closing.signal.throwIfAborted();
     // A log that does not answer does not delay a page, which then shows the last known state.
     const inTime = <T>(work: Promise<T>) =>
-      Promise.race([work, pause(MOVED_MS, closing.signal).then(() => null)]);
+      Promise.race([work, pause(DRAW_MS, closing.signal).then(() => null)]);
     const elsewhere = board.feeds.filter(({ phase }) => phase !== 'owned').map(({ feed }) => feed);
     const withLetters = board.feeds.filter(({ state }) => state?.deadLetterCount !== 0);
     const reading = [others.readOffsets(elsewhere), others.readLetters(withLetters.map(({ feed }) => feed))];
@@ -138,53 +121,42 @@ export function createDashboard(
   async function* events(lastEventId: string | null, signal: AbortSignal): AsyncGenerator<string> {
     const either = joinSignals([signal, closing.signal]);
     const over = either.signal;
-    let resolve = (): void => undefined;
-    const wake = (): void => resolve();
-    over.addEventListener('abort', wake, { once: true });
-    pages.add(wake);
+    pages++;
     clearTimeout(lingering);
     const begun = changes.begin();
     try {
       yield eventText('publisher', { ...publisher, nowMs: Date.now() });
-      await drawUnlessYoungerThan(MOVED_MS);
-      let shown = drawn.text;
-      yield shown;
+      let shown = lastDrawn();
+      yield await shown.text;
       await unlessAborted(begun, over);
 
       let news = changes.first(lastShown(lastEventId));
       let n = news.changes.at(-1)?.n ?? changes.last();
       yield eventText('changes', news, `${boot}.${n}`);
-      while (!over.aborted) {
+      for (; !over.aborted; await pause(TELL_MS, over)) {
         news = changes.after(n);
         if (news.changes.length > 0) {
           n = news.changes.at(-1)!.n;
           yield eventText('changes', news, `${boot}.${n}`);
-        } else if (drawn.text !== shown) {
-          shown = drawn.text;
-          yield shown;
-        } else
-          await new Promise<void>((done) => {
-            resolve = done;
-          });
+        }
+        if (shown === lastDrawn()) continue;
+        shown = lastDrawn();
+        yield await shown.text;
       }
     } catch (error) {
       if (!over.aborted) throw error;
     } finally {
       either.leave();
-      pages.delete(wake);
-      if (pages.size === 0) lingering = setTimeout(rest, LINGER_MS).unref();
+      pages--;
+      if (pages === 0) lingering = setTimeout(rest, LINGER_MS).unref();
     }
   }
 
   return {
-    tell(event: PublisherEvent): void {
-      activity.tell(event);
-      hasMoved = true;
-    },
+    tell: activity.tell,
     events,
     async close(): Promise<void> {
       closing.abort();
-      clearInterval(timer);
       rest();
     },
   };

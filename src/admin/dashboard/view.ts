@@ -10,7 +10,7 @@ import type { Op, Origin } from '../../types';
  * | event | data | when |
  * |---|---|---|
  * | `publisher` | `PublisherView` | first of each connection |
- * | `feeds` | `FeedView[]`, all feeds | at the connection, then at most once a second when something moved, and every 5 s |
+ * | `feeds` | `FeedView[]`, all feeds | at the connection, then every second |
  * | `deliveries` | `DeliveryView[]`, all deliveries | with `feeds` |
  * | `changes` | `ChangesView` | at the connection the last ones there are, then as they are committed |
  *

@@ -99,7 +99,7 @@ function withChanges(model: Model, { fresh, changes, left }: ChangesView): Model
   };
 }
 
-/** Twice the pause after which the publisher speaks at the latest, and a little. */
+/** The publisher speaks every second. */
 export const SILENCE_MS = 12_000;
 
 /**
