@@ -112,7 +112,7 @@ export async function startAdmin(http: HttpConfig, options: AdminOptions) {
     /** Receives every event of the publisher. */
     tell(event: PublisherEvent): void {
       try {
-        for (const part of [board, metrics, dashboard]) part.tell(event);
+        for (const part of [board, metrics]) part.tell(event);
       } catch (error) {
         // If a metric cannot be counted, the work that it counts still goes on.
         logger.debug('an event was not counted', { feed: event.feed, kind: event.kind, error });

@@ -1,4 +1,5 @@
 import { unlessAborted } from '../async/wait';
+import type { ErrorCode } from '../errors';
 import {
   type FeedKnowledge,
   type FeedStatus,
@@ -27,7 +28,30 @@ export interface FeedStanding extends LiveKnowledge {
   readonly lastChangeMs: number | null;
   /** When the feed's loop last did something, ms of `performance.now()`. */
   readonly lastSignMs: number;
+  /** Counts since the process began. */
+  readonly activity: FeedActivity;
 }
+
+type FeedActivity = ReturnType<typeof feedActivity>;
+
+function feedActivity(clock: () => number) {
+  return {
+    /** Of the last 60 minutes, without the records that a snapshot reads. */
+    changes: timeSlots(60, 60_000, clock),
+    /** Of the last minute. */
+    requests: timeSlots(60, 1_000, clock),
+    retries: timeSlots(60, 1_000, clock),
+    /** By code, newest last. */
+    errors: new Map<ErrorCode, { what: string; times: number; lastAtMs: number; lasts: boolean }>(),
+    /** The number of changes that the feed's owner had committed when it was last looked at. */
+    noted: null as (Omit<Committed, 'snapshot'> & { readonly atMs: number }) | null,
+  };
+}
+
+type Committed = Pick<SourceOffset, 'incarnation' | 'seq' | 'snapshot'>;
+
+/** Changes that were committed during a longer gap belong to minutes that were not counted. */
+const LONGEST_GAP_MS = 90_000;
 
 type Moving = { -readonly [field in keyof FeedStanding]: FeedStanding[field] };
 
@@ -51,22 +75,47 @@ export function feedBoard(
         drift: null,
         lastChangeMs: null,
         lastSignMs: clock(),
+        activity: feedActivity(clock),
       },
     ]),
   );
+
+  /**
+   * Takes note of how many changes a feed has, as its owner has committed it last. Changes are numbered without gaps, including
+   * changes by commands and changes that another instance committed.
+   * @param reads so many since the last note are records that were only read for the first time
+   */
+  function note(feed: string, { incarnation, seq, snapshot }: Committed, reads = 0): void {
+    const standing = standings.get(feed);
+    if (standing === undefined) return;
+    const { activity, state } = standing;
+    const { noted } = activity;
+    const atMs = clock();
+    const isNext = noted?.incarnation === incarnation;
+    const isRecent = state !== null || (noted !== null && atMs - noted.atMs <= LONGEST_GAP_MS);
+    const isOthersSnapshot = state === null && snapshot === 'running';
+    if (isNext && isRecent && !isOthersSnapshot) activity.changes.add(Math.max(0, seq - noted.seq - reads));
+    activity.noted = { incarnation, seq, atMs };
+  }
+
   return {
     feeds: [...standings.values()] as readonly FeedStanding[],
     owners,
+    note,
     tell(event: PublisherEvent): void {
       const standing = standings.get(event.feed);
       if (standing === undefined) return;
       standing.lastSignMs = clock();
+      if (event.kind === 'acquired') note(event.feed, event.state.offset);
       move(standing, event);
+      const reads = event.kind === 'page' ? event.report.changes.ops.r : 0;
+      if (standing.state !== null) note(event.feed, standing.state.offset, reads);
     },
   };
 }
 
 function move(standing: Moving, event: PublisherEvent): void {
+  const { requests, retries, errors } = standing.activity;
   switch (event.kind) {
     case 'waiting':
       // A failure of this instance to take the feed over does not affect the next owner.
@@ -93,11 +142,22 @@ function move(standing: Moving, event: PublisherEvent): void {
     case 'otherChanges':
       if (event.changes.count > 0) standing.lastChangeMs = event.observedAtMs;
       break;
+    case 'requested':
+      requests.add(1);
+      break;
+    case 'retried':
+      retries.add(1);
+      break;
     case 'polled':
     case 'rested':
       standing.failure = null;
+      for (const error of errors.values()) error.lasts = false;
       break;
-    case 'failed':
+    case 'failed': {
+      const { code, what } = event;
+      const times = (errors.get(code)?.times ?? 0) + 1;
+      errors.delete(code);
+      errors.set(code, { what, times, lastAtMs: Date.now(), lasts: true });
       standing.failure = {
         code: event.code,
         parks: event.parks,
@@ -106,7 +166,35 @@ function move(standing: Moving, event: PublisherEvent): void {
         retryAtMs: event.retryInMs === null ? null : Date.now() + event.retryInMs,
       };
       break;
+    }
   }
+}
+
+/** Counts by spans of time of equal length, the last ones only. @param clock ms, never set back */
+function timeSlots(slots: number, lengthMs: number, clock: () => number) {
+  const counted: number[] = new Array(slots).fill(0);
+  let at = Math.floor(clock() / lengthMs);
+
+  function moveOn(): void {
+    const now = Math.floor(clock() / lengthMs);
+    for (let slot = Math.max(at + 1, now - slots + 1); slot <= now; slot++) counted[slot % slots] = 0;
+    at = now;
+  }
+
+  function counts(): number[] {
+    moveOn();
+    return Array.from({ length: slots }, (_, i) => counted[(at + 1 + i) % slots]!);
+  }
+
+  return {
+    add(count: number): void {
+      moveOn();
+      counted[at % slots]! += count;
+    },
+    /** Oldest first, the span under way last. */
+    counts,
+    sum: (): number => counts().reduce((total, count) => total + count, 0),
+  };
 }
 
 /** Names of live instances by feed; null while that cannot be asked. */

@@ -8,7 +8,7 @@ import type { Redact } from '../../secrets/redaction';
 import { type FeedBoard, ownersFor } from '../feed-board';
 import type { BuildInfo, LogMeasures } from '../metrics/metrics';
 import { changeFeed, type LogDeps } from './change-feed';
-import { feedActivity, feedView } from './feed-view';
+import { feedView } from './feed-view';
 import { othersFeeds } from './others-feeds';
 import type { DeliveryView, FeedView, PublisherView } from './view';
 
@@ -50,9 +50,8 @@ export function createDashboard(
   const allowedPerMinute = Math.round(60 * api.budget.requestsPerSecond);
   const boot = randomBytes(6).toString('hex');
   const feeds = board.feeds.map(({ feed }) => feed);
-  const activity = feedActivity(feeds);
   const closing = new AbortController();
-  const others = othersFeeds(options, activity.note, closing.signal);
+  const others = othersFeeds(options, board.note, closing.signal);
   const changes = changeFeed(feeds, options);
   /** The events that were drawn last, for all pages. */
   let drawn = { text: Promise.resolve(''), atMs: Number.NEGATIVE_INFINITY };
@@ -95,7 +94,6 @@ export function createDashboard(
       const { count, reason } = others.letters(name);
       return feedView({
         standing,
-        counts: activity.of(name),
         owners,
         stored: standing.phase === 'owned' ? null : others.offset(name),
         deadLetters: standing.state?.deadLetterCount ?? count,
@@ -153,7 +151,6 @@ export function createDashboard(
   }
 
   return {
-    tell: activity.tell,
     events,
     async close(): Promise<void> {
       closing.abort();

@@ -121,12 +121,12 @@ const feed = testFeed('ipos', { pollIntervalMs: 60_000 });
 function standing(change: Partial<FeedStanding> = {}): FeedStanding {
   const offset = { ...firstSourceOffset('ipos', 'a', 's'), snapshot: 'complete' as const };
   return {
-    feed,
+    ...feedBoard(
+      [feed],
+      async () => null,
+      () => 0,
+    ).feeds[0]!,
     phase: 'owned',
-    failure: null,
-    drift: null,
-    lastChangeMs: null,
-    lastSignMs: 0,
     state: { offset: { ...offset, last_complete_scan_ms: Date.now() } } as FeedState,
     ...change,
   };

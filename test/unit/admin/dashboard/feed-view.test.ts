@@ -1,5 +1,5 @@
 import { type FeedFacts, feedView } from '../../../../src/admin/dashboard/feed-view';
-import type { FeedStanding } from '../../../../src/admin/feed-board';
+import { type FeedStanding, feedBoard } from '../../../../src/admin/feed-board';
 import { createRedactor } from '../../../../src/secrets/redaction';
 import type { FeedState } from '../../../../src/state/feed-state';
 import { firstSourceOffset, type SourceOffset } from '../../../../src/state/source-offset';
@@ -21,16 +21,15 @@ const offset = (change: Partial<SourceOffset> = {}): SourceOffset => ({
 const stateOf = (change: Partial<SourceOffset>) => ({ offset: offset(change), recordCount: 8 }) as FeedState;
 
 function standing(change: Partial<FeedStanding> = {}): FeedStanding {
-  return {
-    feed,
-    phase: 'owned',
-    failure: null,
-    drift: null,
-    lastChangeMs: null,
-    lastSignMs: 0,
-    state: stateOf({}),
-    ...change,
-  };
+  const board = feedBoard([feed], async () => null);
+  const [{ activity }] = board.feeds as [FeedStanding];
+  activity.changes.add(1);
+  activity.requests.add(2);
+  activity.retries.add(1);
+  const error = { times: 3, lastAtMs: 1, lasts: true };
+  activity.errors.set('SOURCE_TIMEOUT', { ...error, what: 'late' });
+  activity.errors.set('SOURCE_UNAUTHORIZED', { ...error, what: 'ipos: answered 401\n at x' });
+  return { ...board.feeds[0]!, phase: 'owned', state: stateOf({}), ...change };
 }
 const waiting = { phase: 'waiting', state: null } as const;
 const failing = (code: 'SOURCE_TIMEOUT' | 'SOURCE_UNAUTHORIZED', parks: boolean) => ({
@@ -38,11 +37,8 @@ const failing = (code: 'SOURCE_TIMEOUT' | 'SOURCE_UNAUTHORIZED', parks: boolean)
 });
 
 function view(change: Partial<FeedStanding>, facts: Partial<FeedFacts> = {}) {
-  const error = { code: 'SOURCE_UNAUTHORIZED', what: 'answered 401', times: 3, lastAtMs: 1, lasts: true };
-  const counts = { changesPerMinute: [1], requestsLastMinute: 2, retriesLastMinute: 1, errors: [error] };
   return feedView({
     standing: standing(change),
-    counts,
     owners: new Map([['ipos', 'other:1']]),
     stored: null,
     deadLetters: 0,
@@ -67,6 +63,11 @@ it('shows an own feed as its owner knows it', () => {
     last_complete_scan_ms: NOW - INTERVAL,
     dead_letters: 0,
     snapshot: 'complete',
+    changesPerMinute: [...new Array(59).fill(0), 1],
+    errors: [
+      { code: 'SOURCE_UNAUTHORIZED', what: 'answered 401', times: 3, lastAtMs: 1 },
+      { code: 'SOURCE_TIMEOUT', what: 'late' },
+    ],
     requests: { lastMinute: 2, allowedPerMinute: 60, retriesLastMinute: 1 },
   });
 });
