@@ -16,7 +16,7 @@ import {
   shownTransition,
 } from '../../format/display';
 import { harmless } from '../../format/short-text';
-import { shorterDecimal } from '../../format/vendor-text';
+import { vendorText } from '../../format/vendor-text';
 import { recordJson } from '../../json/json-text';
 import type { LogRecord } from '../../log/commit-log';
 import type { SourceOffset } from '../../state/source-offset';
@@ -294,17 +294,9 @@ const rounded = new Intl.NumberFormat('en', { notation: 'compact', maximumFracti
 
 /** A value in a few letters, for a person who watches; `--json` has it whole. */
 function valueText(value: unknown, width = 28): string {
-  if (value === null || value === undefined) return '–';
-  if (typeof value === 'number') return Math.abs(value) >= 100_000 ? rounded.format(value) : String(value);
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (typeof value === 'string') return value === '' ? '–' : clip(harmless(shorterDecimal(value)), width);
-  if (Array.isArray(value))
-    return value.length === 0 ? 'none' : clip(harmless(value.map(itemText).join(', ')), width);
-  return clip(harmless(recordJson(value)), width);
-}
-
-function itemText(item: unknown): string {
-  return typeof item === 'object' && item !== null ? recordJson(item) : String(item ?? '–');
+  if (typeof value === 'number' && Math.abs(value) >= 100_000) return rounded.format(value);
+  if (Array.isArray(value) && value.length === 0) return 'none';
+  return clip(vendorText(value) || '–', width);
 }
 
 /** The last part of a dotted name, as the vendor spells it: `ratings_accuracy._1m_stdev` → `1m_stdev`. */
