@@ -36,9 +36,9 @@ type FeedActivity = ReturnType<typeof feedActivity>;
 
 function feedActivity(clock: () => number) {
   return {
-    /** Of the last 60 minutes, without the records that a snapshot reads. */
+    /** Change events of the last 60 minutes, without the records that a snapshot reads. */
     changes: timeSlots(60, 60_000, clock),
-    /** Of the last minute. */
+    /** Requests and retries of the last minute. */
     requests: timeSlots(60, 1_000, clock),
     retries: timeSlots(60, 1_000, clock),
     /** By code, newest last. */

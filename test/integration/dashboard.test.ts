@@ -285,8 +285,14 @@ it('gives the page to everybody and what it shows to who has the token, by any n
     const isOpen = page.includes(path) || path.endsWith('z');
     expect([path, status === 401]).toEqual([path, !isOpen]);
   }
-  const wrong = await ask(url, '/events', { host, authorization: 'Bearer b' });
-  expect(wrong.status).toBe(401);
+  for (const authorization of ['', 'Bearer', 'Bearer a-tokenx', 'Basic a-token', 'a-token']) {
+    const wrong = await ask(url, '/events', { host, authorization });
+    expect([authorization, wrong.status, wrong.headers['www-authenticate']]).toEqual([
+      authorization,
+      401,
+      'Bearer',
+    ]);
+  }
   const told = await ask(url, '/events', { host, authorization: 'Bearer a-token' });
   expect(told).toMatchObject({ status: 200, text: expect.stringMatching(/^event: publisher\n/) });
 });

@@ -184,22 +184,6 @@ describe('an endpoint of tasks', () => {
     expect(feeds().tasks.paging).toEqual({ style: 'page', first: 1 });
   });
 
-  it.each([
-    ['refused', null],
-    ['empty', []],
-  ])('whose pages begin at 1, and page 0 is %s', async (_, zero) => {
-    const { code } = await initTasks((query) =>
-      query.get('page') === '0'
-        ? zero
-        : pageOf(
-            tasks.filter((row) => row.updated >= since(query)),
-            query,
-          ),
-    );
-    expect(code).toBe(0);
-    expect(feeds().tasks.paging).toEqual({ style: 'page', first: 1 });
-  });
-
   it('whose filter leaves out its own second: says so, and writes the feed', async () => {
     const { code, out } = await initTasks((query) =>
       pageOf(

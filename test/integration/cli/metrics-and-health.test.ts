@@ -14,7 +14,6 @@ const cli = commandLine();
 const here = commandLineHere();
 const folder = tempFolder();
 const token = 'tok~en+MARKED/9f8e7d6c';
-const httpToken = 'http-MARKED-1a2b3c4d';
 const api = simulatedApi({ insights: 20, analysts: 20, ipos: 40 }, { tokens: [token] });
 
 const apiOf = () => ({
@@ -167,28 +166,6 @@ it('metrics and `status` say how much of the file the log takes, and how much of
   );
 });
 
-it('a parked feed is said to be so, and nothing is said against the others', async () => {
-  api().fault({ fault: { kind: 'status', status: 401 }, feed: 'analysts', probability: 1 } as FaultRule);
-  const url = await addressOf(run());
-  for (const feed of ['ipos', 'insights'])
-    await until(async () => (await readyz(url)).feeds[feed]?.ready === true);
-  await until(async () => (await readyz(url)).feeds.analysts?.condition === 'parked');
-  const page = await get(`${url}/readyz`);
-  expect(page.status).toBe(503);
-  expect(JSON.parse(page.text)).toMatchObject({
-    ok: false,
-    reasons: ['analysts: parked by SOURCE_UNAUTHORIZED, tried again slowly'],
-    feeds: { ipos: { ready: true, condition: 'up-to-date' } },
-  });
-  expect(await metric(url, 'highwater_feed_parked', { feed: 'analysts' })).toBe(1);
-  expect(await metric(url, 'highwater_feed_parked')).toBe(0);
-  const failed = { feed: 'analysts', reason: 'SOURCE_UNAUTHORIZED' };
-  expect(await metric(url, 'highwater_failures_total', failed)).toBe(1);
-  expect(await metric(url, 'highwater_api_requests_total', { feed: 'analysts', status: '4xx' })).toBe(1);
-  // A new process would be parked as well.
-  expect(await get(`${url}/livez`)).toMatchObject({ status: 200, text: '{"ok":true,"reasons":[]}' });
-});
-
 it('a feed is behind while the API is down, and comes back with it', async () => {
   const url = await addressOf(run());
   await until(() => isReady(url));
@@ -203,21 +180,6 @@ it('a feed is behind while the API is down, and comes back with it', async () =>
   expect(await metric(url, 'highwater_failures_total', { reason: 'SOURCE_UNAVAILABLE' })).toBeGreaterThan(0);
   api().clearFaults();
   await until(() => isReady(url));
-});
-
-it('is read by who has the token alone, but for health', async () => {
-  const url = await addressOf(run(['--http-host', '0.0.0.0'], { HIGHWATER_HTTP_TOKEN: httpToken }));
-  for (const authorization of ['', 'Bearer', `Bearer ${httpToken}x`, `Basic ${httpToken}`, httpToken]) {
-    const refused = await get(`${url}/metrics`, { authorization });
-    expect([authorization, refused.status]).toEqual([authorization, 401]);
-    expect(refused.headers.get('www-authenticate')).toBe('Bearer');
-    expect(refused.text).not.toContain('highwater_');
-  }
-  // Nothing is learned without it about what there is.
-  expect((await get(`${url}/nothing-here`)).status).toBe(401);
-  expect((await get(`${url}/metrics`, { authorization: `Bearer ${httpToken}` })).status).toBe(200);
-  await until(() => isReady(url));
-  expect((await get(`${url}/livez`)).status).toBe(200);
 });
 
 it('does not listen where other machines reach it without a token, and names the setting', async () => {

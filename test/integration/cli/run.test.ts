@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { FaultRule } from '../../../src/simulator/http/faults';
 import { startSimulator } from '../../../src/simulator/simulator';
 import { commandLine, until } from '../../support/cli';
 import { apiEnv, simulatedApi } from '../../support/simulated-api';
@@ -81,14 +80,6 @@ it('refuses a second publisher by name, and lets it in when the first is dead', 
   expect(await third.ended()).toEqual({ code: 0, signal: null });
 });
 
-it.each(['SIGINT', 'SIGTERM'] as const)('ends after the page at %s, with 0', async (name) => {
-  const publisher = run([]);
-  await publisher.sees(begun, 'stderr');
-  publisher.signal(name);
-  expect(await publisher.ended()).toEqual({ code: 0, signal: null });
-  expect(publisher.stderr()).toContain('everything that was read is committed');
-});
-
 it('a publisher that was started by nohup goes on when its terminal closes, and ends at SIGTERM', async () => {
   const publisher = run([], {}, ['nohup']);
   await publisher.sees(begun, 'stderr');
@@ -126,12 +117,4 @@ it('says of a fault of its own where it was, without the token, and ends with 1'
   expect(publisher.stderr()).toMatch(/a fault in highwater itself .*TypeError: cannot read \[redacted\]/);
   expect(publisher.stderr()).toContain(`at Timeout._onTimeout (${fault}`);
   expect(publisher.stderr()).not.toContain(token);
-});
-
-it('ends at a signal though the server never answers', async () => {
-  api().fault({ fault: { kind: 'hang' }, probability: 1 } as FaultRule);
-  const publisher = run([]);
-  await until(() => api().requests('ipos').length > 0);
-  publisher.signal('SIGINT');
-  expect(await publisher.ended()).toEqual({ code: 0, signal: null });
 });

@@ -106,9 +106,3 @@ it('takes each switch either way, and the last one counts', async () => {
   expect((await run('feeds', '--json', '--no-json')).stdout()).toMatch(/^FEED/);
   expect((await run('tail', 'ipos', '--follow', '--no-follow')).stderr()).toContain('LOG_MISSING');
 });
-
-it('lists the scenarios of the simulated API', async () => {
-  const { code, stdout } = await run('simulate', '--list');
-  expect(code).toBe(0);
-  expect(stdout()).toMatch(/^careless +\S/m);
-});

@@ -78,14 +78,6 @@ describe('the next page is found by', () => {
     expect(await found(more, (query) => query.get('$skiptoken'))).toEqual({ style: 'link', from });
   });
 
-  it('a path without a query', async () => {
-    const byPath = (n: number) => ({ nextRecordsUrl: `/orders/01g-${n}` });
-    expect(await found(byPath, (_, path) => /-(\d+)$/.exec(path)?.[1] ?? null)).toEqual({
-      style: 'link',
-      from: 'nextRecordsUrl',
-    });
-  });
-
   it.each<[string, string, (n: number) => object]>([
     ['scrollId', 'scrollId', (n) => ({ scrollId: `${n}` })],
     ['_scroll_id', 'scroll_id', (n) => ({ _scroll_id: `${n}` })],
