@@ -38,16 +38,11 @@ export function changeFeed(feeds: readonly Feed[], deps: LogDeps) {
   let kept: ChangeView[] = [];
   /** Counts the changes that were left out, too. */
   let seen = 0;
-  /** Number of the last change that is no longer kept. */
-  let gone = 0;
   let reading: { readonly over: AbortController; readonly begun: Promise<void> } | null = null;
 
   function show(changes: readonly NewChange[]): void {
     for (const change of changes) kept.push({ ...change, n: ++seen });
-    if (kept.length > 2 * KEPT) {
-      gone = kept.at(-KEPT - 1)!.n;
-      kept = kept.slice(-KEPT);
-    }
+    if (kept.length > 2 * KEPT) kept = kept.slice(-KEPT);
   }
 
   const topics = feeds.map((feed) => feedTopics(feed, deps.topicPrefix));
@@ -95,8 +90,10 @@ export function changeFeed(feeds: readonly Feed[], deps: LogDeps) {
     },
     /** Changes for a page that connects: those after the last change that it showed, or the latest changes if it showed none. */
     first(n: number | null): ChangesView {
-      const isKnown = n !== null && n >= gone && n <= seen;
-      return isKnown ? after(n) : { fresh: true, changes: kept.slice(-FIRST), left: 0 };
+      const firstKept = kept[0]?.n ?? seen + 1;
+      return n !== null && n >= firstKept - 1 && n <= seen
+        ? after(n)
+        : { fresh: true, changes: kept.slice(-FIRST), left: 0 };
     },
     after,
     /** Number of the last change. */
@@ -106,7 +103,7 @@ export function changeFeed(feeds: readonly Feed[], deps: LogDeps) {
       reading?.over.abort();
       reading = null;
       kept = [];
-      gone = ++seen;
+      seen++;
     },
   };
 }
