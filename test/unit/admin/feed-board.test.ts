@@ -10,6 +10,7 @@ import {
 } from '../../../src/admin/feed-board';
 import { feedStatus } from '../../../src/feed-status/feed-status';
 import type { CommitLog } from '../../../src/log/commit-log';
+import type { PageReport } from '../../../src/pipeline/poll';
 import type { PublisherEvent } from '../../../src/runtime/publisher-events';
 import type { FeedState } from '../../../src/state/feed-state';
 import { firstSourceOffset } from '../../../src/state/source-offset';
@@ -114,6 +115,78 @@ it('knows the last sign of life of each feed, and nothing of a feed that is not 
   tell({ kind: 'requested', status: 200, seconds: 1 });
   board.tell({ kind: 'waiting', feed: 'unknown' });
   expect(board.feeds.map(({ lastSignMs }) => lastSignMs)).toEqual([500, 0]);
+});
+
+describe('the activity of a feed', () => {
+  let offset: Parameters<FeedBoard['note']>[1];
+  const state = {
+    get offset() {
+      return offset;
+    },
+  } as FeedState;
+  const counting = { ...acquired, state } as Told;
+  const activity = () => ipos().activity;
+  const lastMinutes = (count: number) => activity().changes.counts().slice(-count);
+
+  beforeEach(() => {
+    offset = { incarnation: 'a', seq: 1_000, snapshot: 'complete' };
+  });
+
+  it('counts changes by their numbers, whatever made them, and nothing that was there before', () => {
+    tell(counting);
+    offset = { incarnation: 'a', seq: 1_003, snapshot: 'complete' };
+    tell({ kind: 'rested' }, { kind: 'rested' });
+    clockMs += 60_000;
+    offset = { incarnation: 'a', seq: 1_010, snapshot: 'complete' };
+    tell({ kind: 'touched' });
+    expect(lastMinutes(3)).toEqual([0, 3, 7]);
+    expect(activity().changes.counts()).toHaveLength(60);
+  });
+
+  it('counts no record that was only read for the first time', () => {
+    tell(counting);
+    offset = { ...offset, seq: 1_500 };
+    const ops = { c: 2, u: 1, d: 0, r: 497 };
+    tell({ kind: 'page', report: { changes: { ops } } as PageReport });
+    tell({ kind: 'released' });
+    board.note('ipos', { ...offset, seq: 1_900, snapshot: 'running' });
+    board.note('ipos', { ...offset, seq: 1_901 });
+    expect(lastMinutes(1)).toEqual([4]);
+  });
+
+  it('does not count the numbers of another life of the feed, nor those of minutes in which nobody looked', () => {
+    tell(counting);
+    offset = { incarnation: 'b', seq: 5_000, snapshot: 'complete' };
+    tell({ kind: 'rested' });
+    expect(lastMinutes(1)).toEqual([0]);
+    tell({ kind: 'released' });
+    clockMs += 600_000;
+    board.note('ipos', { incarnation: 'b', seq: 9_000, snapshot: 'complete' });
+    clockMs += 5_000;
+    board.note('ipos', { incarnation: 'b', seq: 9_002, snapshot: 'complete' });
+    board.note('unknown', { incarnation: 'b', seq: 1, snapshot: 'complete' });
+    expect(lastMinutes(1)).toEqual([2]);
+  });
+
+  it('counts requests and retries of the last minute', () => {
+    tell({ kind: 'requested', status: 200, seconds: 1 }, { kind: 'retried', reason: 'SOURCE_TIMEOUT' });
+    clockMs += 30_000;
+    tell({ kind: 'requested', status: null, seconds: 1 });
+    const lastMinute = () => [activity().requests.sum(), activity().retries.sum()];
+    expect(lastMinute()).toEqual([2, 1]);
+    clockMs += 30_000;
+    expect(lastMinute()).toEqual([1, 0]);
+  });
+
+  it('keeps errors by their code, the newest last, until a poll succeeds as lasting', () => {
+    tell(failed, parked, { ...failed, what: 'later' });
+    expect([...activity().errors]).toMatchObject([
+      ['KAFKA_FORBIDDEN', { what: 'no', times: 1, lasts: true }],
+      ['SOURCE_TIMEOUT', { what: 'later', times: 2, lasts: true }],
+    ]);
+    tell(polled);
+    expect([...activity().errors.values()].map(({ lasts }) => lasts)).toEqual([false, false]);
+  });
 });
 
 const feed = testFeed('ipos', { pollIntervalMs: 60_000 });
