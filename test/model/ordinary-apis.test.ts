@@ -103,7 +103,11 @@ const shapes: fc.Arbitrary<VendorShape> = fc
     // Only what an answer announces can be missed. The total of a range may be that of the whole feed.
     const isOfRange = shape.says === 'total' && Number.isFinite(shape.range);
     const announces = isNumbered(shape) && (shape.says === 'more' || shape.says === 'total') && !isOfRange;
-    const depth = announces && shape.pastEnd === 'empty' ? shape.depth : Number.POSITIVE_INFINITY;
+    // Or what is known, if other pages can be asked for.
+    const isNamed =
+      !isNumbered(shape) && hasSizes(shape) && !shape.endless && !shape.endsOnItself && !shape.overlaps;
+    const isNoticed = isNamed || (announces && shape.pastEnd === 'empty');
+    const depth = isNoticed ? shape.depth : Number.POSITIVE_INFINITY;
     return { ...shape, depth, hides: announces && shape.hides };
   })
   // Nothing tells that an earlier version is not the record, if the filter shows only that one.
@@ -483,6 +487,8 @@ async function isRead(
     return published !== notes && !isAmbiguous;
   });
   if (unknown.length === 0) return true;
+  // Nothing tells of rows that have never come, if pages just end.
+  if (!isNumbered(shape) && shape.depth < rows.size) return false;
   const { warnings } = publisher.logger;
   expect([unknown.map(({ id }) => id), warnings.length > 0]).toStrictEqual([expect.anything(), true]);
   if (shape.depth < rows.size || shape.hides || shape.isNextLost) {

@@ -300,7 +300,8 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
     const from = shape.linksNumbers ? place.page * size : behind === -1 ? all.length : behind;
     const isBehind = shape.endless && from >= all.length;
     const rows = slice(shape.overlaps && from > 0 && !isBehind ? from - 1 : from, from + size);
-    const isLast = shape.endsEmpty ? from >= all.length : from + size >= all.length;
+    const isCutOff = from + 2 * size > shape.depth;
+    const isLast = isCutOff || (shape.endsEmpty ? from >= all.length : from + size >= all.length);
     if (isBehind) return { rows, next: continuation ?? null };
     if (isLast && shape.endsOnItself) return { rows, next: continuation ?? null };
     if (isLast && !shape.endless) return { rows, next: null };

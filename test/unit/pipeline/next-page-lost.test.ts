@@ -17,15 +17,20 @@ let vendor: StyledVendor;
 let shape: { -readonly [Member in keyof VendorShape]: VendorShape[Member] };
 let publisher: TestPublisher;
 let saysMore: boolean;
+/** Pages behind the second one are answers without a list. */
+let isVague: boolean;
 
 async function start(traits: Partial<VendorShape>, rows = 104): Promise<void> {
   shape = { ...plainShape, order: 'id', filter: false, cap: 100, ...traits };
   saysMore = false;
+  isVague = false;
   vendor = styledVendor(shape, () => NOW * 1000);
   for (let i = 0; i < rows; i++) write(`r${String(i).padStart(3, '0')}`, NOW - 9_000 + ((i * 37) % rows));
   const source: Source = {
     async fetchPage(of, request, signal) {
       const page = await vendor.fetchPage(of, request, signal);
+      const place = JSON.parse(request.continuation ?? '{"page":0}');
+      if (isVague && place.page > 1) return { ...page, rows: [], next: null, isVague };
       return saysMore && page.next === null ? { ...page, isLast: false } : page;
     },
   };
@@ -202,3 +207,53 @@ it.each(['cursor', 'link'] as const)(
     }
   },
 );
+
+describe.each(['cursor', 'link'] as const)('an API that pages by %s', (style) => {
+  it.each([true, false])('and ends behind 300 rows has no live record deleted (sizes: %s)', async (sized) => {
+    await start({ style, sized }, 304);
+    await publisher.poll();
+    shape.depth = 300;
+    await publisher.poll();
+    expect(await reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+    expect(warnings()).toMatch(/an answer of 100 rows names no next page, .* nothing of it is deleted/);
+    shape.depth = Number.POSITIVE_INFINITY;
+    expect(await reconcile()).toMatchObject({ deleted: 0, missing: 0, why: null });
+  });
+
+  it('has a record deleted that is gone, though the last page is full by now', async () => {
+    await start({ style }, 301);
+    await publisher.poll();
+    vendor.rows.delete('r150');
+    await publisher.poll();
+    expect(await reconcile()).toMatchObject({ deleted: 1, why: null });
+    expect(warnings()).toBe('');
+  });
+
+  it('has no record deleted while a round number of rows comes, which may be its limit', async () => {
+    await start({ style }, 1_002);
+    await publisher.poll();
+    for (const id of ['r150', 'r151']) vendor.rows.delete(id);
+    expect(await reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+    vendor.rows.delete('r152');
+    expect(await reconcile()).toMatchObject({ deleted: 3, why: null });
+  });
+
+  it('and answers a later page without a list has no live record deleted', async () => {
+    await start({ style }, 250);
+    await publisher.poll();
+    isVague = true;
+    expect(await reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+  });
+
+  it('and shows only 300 rows of a second keeps the mark in front of it', async () => {
+    await start({ style, order: 'updated', filter: true }, 400);
+    await publisher.poll();
+    for (const id of [...vendor.rows.keys()].slice(0, 304)) write(id, NOW - 300);
+    shape.depth = 300;
+    await publisher.poll();
+    expect(warnings()).toContain('names no next page');
+    shape.depth = Number.POSITIVE_INFINITY;
+    await publisher.poll();
+    expect((await ops()).filter((op) => op === 'u')).toHaveLength(304);
+  });
+});

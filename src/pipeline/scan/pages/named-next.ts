@@ -1,57 +1,156 @@
+import type { Feed } from '../../../feeds/feed';
 import type { Paging } from '../../../types';
-import type { FetchedPage } from './page-facts';
+import { ContinuedPages } from './continued-pages';
+import type { FetchedPage, PageFacts } from './page-facts';
+import { unlessRefused } from './refusals';
+
+/** Many APIs show no more than a round number of rows, whatever the size of pages. */
+const ROUND = 1_000;
 
 /** Whether so many rows are a full page: as many as a page that has named a next one. */
 export function isLikeNamed({ rowsBeforeNext, pageSize }: Paging, rows: number): boolean {
   return rowsBeforeNext > 0 && rows >= Math.min(rowsBeforeNext, pageSize);
 }
 
-/** A first page without a next one, and the scan that has read it. */
-export interface FirstPage {
+/** A page without a next one, and the walk that has read it. */
+interface LastPage {
   readonly page: FetchedPage;
   readonly paging: Paging;
+  readonly from: number;
+  /** Number of the page, from 0. */
+  readonly n: number;
   /** Everything was asked for, not only the rows since a second. */
   readonly isWhole: boolean;
   /** No row of the feed had come before this scan. */
   readonly isNew: boolean;
   /** How long pages get, as far as is known. */
   readonly fullLength: number;
-  /** As in `ScanStart`. */
-  readonly shownRecords: number;
+}
+
+/** Notices the page from which on rows are hidden, because it names no next one: the API gave that member another name, or shows no more rows. */
+export class NamedNext {
+  /** Rows of a walk that has been shown to be whole. */
+  private trueEnd: number | null = null;
+  /** Keys of the rows of this walk, and how many rows each of its pages has. */
+  private readonly shown = new Set<string>();
+  private lengths: number[] = [];
+
+  /** @param shownRecords as in `ScanStart` @param fetch null: the body was too large */
+  constructor(
+    private readonly feed: Feed,
+    private readonly shownRecords: number,
+    private readonly fetch: (
+      from: number,
+      continuation?: string,
+      pageSize?: number,
+    ) => Promise<FetchedPage | null>,
+  ) {}
+
+  note(n: number, { keys, length }: PageFacts): void {
+    if (n === 0) this.shown.clear();
+    this.lengths = [...this.lengths.slice(0, n), length];
+    for (const key of keys) this.shown.add(key);
+  }
+
+  private get rows(): number {
+    return this.lengths.reduce((sum, length) => sum + length, 0);
+  }
+
+  /** Whether there must be a page behind this one. */
+  async isLost(last: LastPage): Promise<boolean> {
+    if (last.page.facts.length === 0) return this.isVagueEnd(last);
+    if (this.rows === this.trueEnd) return false;
+    const isLost = last.n === 0 ? await this.isFirstLost(last) : await this.isLaterLost(last);
+    if (isLost === false) this.trueEnd = this.rows;
+    return isLost === true;
+  }
+
+  /** @returns null if there is no doubt */
+  private async isFirstLost(first: LastPage): Promise<boolean | null> {
+    if (!this.isEndDoubtful(first)) return null;
+    const { page, paging, from, isWhole } = first;
+    const { length } = page.facts;
+    const smaller = this.canShrink(length)
+      ? await unlessRefused(this.fetch(from, undefined, length - 1))
+      : null;
+    if (smaller !== null && smaller.next !== null) return false;
+    // A page with fewer rows has rows behind it, and must name a next page.
+    const isSmaller = smaller !== null && smaller.facts.length < length;
+    if (!isSmaller && !isLikeNamed(paging, length)) return false;
+    // The first page of the whole feed names a next one, as pages of this API do.
+    return isWhole || ((await unlessRefused(this.fetch(0)))?.next ?? null) === null;
+  }
+
+  /**
+   * A full page is in doubt, unless it shows all records that are known. So is any page that shows fewer of them: the API may have shortened
+   * its pages as well. A poll in order goes on behind its last row anyway, unless that is of the same second as its first one.
+   */
+  private isEndDoubtful({ page: { facts }, paging, isWhole, isNew, fullLength }: LastPage): boolean {
+    const { length } = facts;
+    const isFull = paging.rowsBeforeNext > 0 ? isLikeNamed(paging, length) : isNew || length >= fullLength;
+    const lacksSome = isWhole && this.shown.size < this.shownRecords;
+    const isAll = isWhole && !lacksSome && !isNew;
+    const goesOn = paging.ordered && !isWhole && facts.least !== facts.last;
+    return (isFull && !isAll && !goesOn) || (lacksSome && this.canShrink(length));
+  }
+
+  /** An answer without a list behind a full page may be that of an API in trouble, if known records have not come. */
+  private isVagueEnd({ page, paging, n, isWhole }: LastPage): boolean {
+    const lacksSome = isWhole && Number.isFinite(this.shownRecords) && this.shown.size < this.shownRecords;
+    return page.isVague && lacksSome && isLikeNamed(paging, this.lengths[n - 1] ?? 0);
+  }
+
+  /**
+   * A full page behind others is in doubt if known records are on none of them. So is one of the rows since a second, if a poll in order
+   * does not go on behind its last row, and other pages can be asked for. @returns null if there is no doubt
+   */
+  private async isLaterLost({ page, paging, from, n, isWhole }: LastPage): Promise<boolean | null> {
+    const { rows } = this;
+    const { length, least, last } = page.facts;
+    // Before a whole snapshot, nothing tells how many rows there are.
+    if (isWhole && this.shownRecords === Number.POSITIVE_INFINITY) return null;
+    const lacksSome = isWhole ? this.shown.size < this.shownRecords : !paging.ordered || least === last;
+    if (!lacksSome || !isLikeNamed(paging, length) || this.lengths.length <= n) return null;
+    if (isWhole && rows % ROUND === 0) return true;
+    for (const size of this.canShrink(length) ? sizesWithRest(rows, length) : []) {
+      const showAsMany = await this.showAsMany(rows, from, size);
+      if (showAsMany !== null) return !showAsMany;
+    }
+    // Ties that hide records show others twice, so the sum is right.
+    return (isWhole && rows < this.shownRecords) || null;
+  }
+
+  /**
+   * Whether pages of another size show as many rows or records, and end with a page that is not full. Ties that change places hide records,
+   * and pages that overlap show rows twice.
+   * @returns null if the API refuses or ignores the size
+   */
+  private async showAsMany(rows: number, from: number, pageSize: number): Promise<boolean | null> {
+    const fetch = (second: number, continuation?: string) => this.fetch(second, continuation, pageSize);
+    const pages = new ContinuedPages(this.feed.name, fetch, () => true);
+    const seen = new Set<string>();
+    const lengths: number[] = [];
+    for (let sum = 0; ; ) {
+      const page = await unlessRefused(pages.read(from, lengths.length));
+      if (page === null) return null;
+      const { keys, length } = page.facts;
+      const isEqual = sum === rows || seen.size === this.shown.size;
+      if (length === 0) return isEqual && lengths.at(-1)! < lengths[0]!;
+      if (lengths.length === 0 && length === this.lengths[0]) return null;
+      for (const key of keys) seen.add(key);
+      lengths.push(length);
+      sum += length;
+    }
+  }
+
   /** A page with fewer rows can be asked for. */
-  readonly canShrink: boolean;
+  private canShrink(length: number): boolean {
+    return this.feed.parameters.pageSize !== null && length > 1;
+  }
 }
 
-/**
- * Whether rows may be hidden behind a first page, because the member that names the next page is lost: an API gave it another name. A full
- * page is in doubt, unless it shows all records that are known. So is any page that shows fewer of them: the API may have shortened its
- * pages as well. A poll in order goes on behind its last row anyway, unless that is of the same second as its first one.
- */
-export function isEndDoubtful({
-  page: { facts },
-  paging,
-  isWhole,
-  isNew,
-  fullLength,
-  shownRecords,
-  canShrink,
-}: FirstPage): boolean {
-  const { length } = facts;
-  const isFull = paging.rowsBeforeNext > 0 ? isLikeNamed(paging, length) : isNew || length >= fullLength;
-  const shown = new Set(facts.keys).size;
-  const isAll = isWhole && shown >= shownRecords && !isNew;
-  const lacksSome = isWhole && shown < shownRecords;
-  const goesOn = paging.ordered && !isWhole && facts.least !== facts.last;
-  return (isFull && !isAll && !goesOn) || (lacksSome && canShrink);
-}
-
-/**
- * Whether the doubt stays. A page with fewer rows has rows behind it, and must name a next page.
- * @param smaller that page; null: the API does not let one ask for it
- */
-export function isNextLost({ page, paging }: FirstPage, smaller: FetchedPage | null): boolean {
-  if (smaller !== null && smaller.next !== null) return false;
-  const { length } = page.facts;
-  const isSmaller = smaller !== null && smaller.facts.length < length;
-  return isSmaller || isLikeNamed(paging, length);
+/** Sizes of pages by which the last one of so many rows is not full. Some APIs know only a few sizes. */
+function sizesWithRest(rows: number, length: number): readonly number[] {
+  const sizes = [length - 1, length - 2, 10, 25, 20, 50, 100];
+  return sizes.filter((size) => size > 1 && size < rows && size !== length && rows % size !== 0);
 }

@@ -5,7 +5,7 @@ import type { PageRequest, Source } from '../../../source/source';
 import { type Paging, WHOLE_FEED } from '../../../types';
 import { Announced, type HiddenRows } from './announced';
 import { ContinuedPages } from './continued-pages';
-import { isEndDoubtful, isLikeNamed, isNextLost } from './named-next';
+import { isLikeNamed, NamedNext } from './named-next';
 import {
   type FetchedPage,
   fetchedPage,
@@ -27,7 +27,7 @@ import {
   withPageSize,
   withUnit,
 } from './paging';
-import { hasRows, isCode, orRefusal, REFUSALS, throwAnswer, UNANSWERED, unlessRefused } from './refusals';
+import { hasRows, isCode, orRefusal, REFUSALS, throwAnswer, UNANSWERED } from './refusals';
 
 const LEARNING_TRIES = 3;
 /** Anchors that are remembered at once. */
@@ -53,8 +53,7 @@ export class PageReader {
   /** Anchor → the last page by number that had rows. */
   private readonly last = new Map<number, Numbered>();
   private readonly announced: Announced;
-  /** Rows of a first page that has been shown to be the last one. */
-  private trueEnd: number | null = null;
+  private readonly namedNext: NamedNext;
   private mostRows = Number.POSITIVE_INFINITY; // above it, a body was too large
   /** The range that was asked for page 0 had none there. The first range with rows tells whether pages begin at 0. */
   private isBeginOpen = false;
@@ -65,7 +64,7 @@ export class PageReader {
     learned: Paging,
     private readonly signal: AbortSignal,
     /** As in `ScanStart`. */
-    private readonly shownRecords = 0,
+    shownRecords = 0,
   ) {
     this.kind = pagingKind(feed);
     this.reach = pagingReach(feed);
@@ -74,10 +73,9 @@ export class PageReader {
     this.known = declaredPaging(feed, learned);
     this.isNew = !learned.longestPage;
     this.announced = new Announced(feed);
-    const fetch = (from: number, continuation?: string) =>
-      this.fetchNumbered(from, 0, continuation === undefined ? {} : { continuation });
     const isLong = (rows: number, from: number) => from === 0 || 2 * rows > this.fullLength;
-    this.continued = new ContinuedPages(feed.name, fetch, isLong);
+    this.continued = new ContinuedPages(feed.name, (...asked) => this.fetchContinued(...asked), isLong);
+    this.namedNext = new NamedNext(feed, shownRecords, (...asked) => this.fetchContinued(...asked));
   }
 
   paging(): Paging {
@@ -250,28 +248,23 @@ export class PageReader {
     return next === null && !(this.known.ordered && isLikeNamed(this.known, facts.length));
   }
 
+  private fetchContinued(from: number, continuation?: string, pageSize = this.known.pageSize) {
+    return this.fetchNumbered(from, 0, { pageSize, ...(continuation !== undefined && { continuation }) });
+  }
+
   /** Learns how long pages are that name a next one, and notices a page that does not name it any more. */
   private async testNext(from: number, n: number, page: FetchedPage): Promise<void> {
-    const { known: paging, announced, feed, isNew, fullLength, shownRecords } = this;
+    const { known, announced, feed, isNew, fullLength } = this;
     const { length } = page.facts;
-    const lost = { by: 'no next', rows: length } as const;
-    if (page.next === null && page.isLast === false) announced.hidden ??= lost;
-    if (n > 0 || length === 0 || this.kind === 'single') return;
-    if (page.next !== null) {
-      this.known = { ...paging, rowsBeforeNext: Math.max(paging.rowsBeforeNext, length) };
-      return;
-    }
+    this.namedNext.note(n, page.facts);
+    if (page.next !== null && n === 0 && this.kind !== 'single')
+      this.known = { ...known, rowsBeforeNext: Math.max(known.rowsBeforeNext, length) };
+    if (page.next !== null) return;
     const isWhole =
       feed.parameters.updatedSince === null || this.range(from).updatedSince <= (feed.beginAt ?? 0);
-    const canShrink = feed.parameters.pageSize !== null && length > 1;
-    const first = { page, paging, isWhole, isNew, fullLength, shownRecords, canShrink };
-    if (length === this.trueEnd || !isEndDoubtful(first)) return;
-    const less = { pageSize: length - 1 };
-    const smaller = canShrink ? await unlessRefused(this.fetchNumbered(from, 0, less)) : null;
-    // The first page of the whole feed names a next one, as pages of this API do.
-    const isNamed = async () => ((await unlessRefused(this.fetchNumbered(0, 0)))?.next ?? null) !== null;
-    if (isNextLost(first, smaller) && (isWhole || !(await isNamed()))) announced.hidden ??= lost;
-    else this.trueEnd = length;
+    const last = { page, paging: known, from, n, isWhole, isNew, fullLength };
+    const isLost = page.isLast === false || (this.kind !== 'single' && (await this.namedNext.isLost(last)));
+    if (isLost) announced.hidden ??= { by: 'no next', rows: length };
   }
 
   /** Whether a page behind all rows that the total counts shows the first page again, or the page before it. */
