@@ -138,7 +138,7 @@ export interface ScanProgress {
   readonly settled: boolean;
   /** Other rows may be on no page, as often as it is read: rows came again on other pages in each walk, or the answers say so. */
   readonly repeats?: boolean;
-  /** Rows moved on as fast as they were read, so the scan has left out the latest seconds. */
+  /** Rows moved on as fast as they were read, so the scan has left out the latest seconds. Or they end where a limit of paging may be. */
   readonly leavesOut?: boolean;
   /** The whole feed was asked for and showed no row, though it had some. */
   readonly isFeedEmpty?: boolean;

@@ -106,7 +106,7 @@ export class ScanPosition {
       complete: complete && this.blockedBy === null && !(duringSnapshot && hasHoles(hidden)),
       settled: settled && hidden === null,
       repeats: repeats || hidden !== null,
-      leavesOut: this.leavesOut,
+      leavesOut: this.leavesOut || this.reader.mayBeCut,
       agedMs: this.agedMs,
       paging: reader.learned(),
       ...(this.isFeedEmpty && !this.hasShownRows && { isFeedEmpty: true }),

@@ -257,3 +257,20 @@ describe.each(['cursor', 'link'] as const)('an API that pages by %s', (style) =>
     expect((await ops()).filter((op) => op === 'u')).toHaveLength(304);
   });
 });
+
+it.each(['page', 'cursor'] as const)(
+  'no live record is deleted if an API that pages by %s shows only 1,000 rows of a second',
+  async (style) => {
+    await start({ style, order: 'updated', filter: true }, 1_200);
+    await publisher.poll();
+    for (const id of [...vendor.rows.keys()].slice(0, 1_020)) write(id, NOW - 300);
+    const hidden = [...vendor.rows.values()].filter(({ updated }) => updated === NOW - 300).slice(1_000);
+    for (const { id } of hidden) vendor.rows.delete(id);
+    await publisher.poll();
+    expect(await reconcile()).toMatchObject({ deleted: 0, missing: 20, why: 'not-proved' });
+    // A later row comes behind them, so they were all.
+    write('later', NOW - 200);
+    await publisher.poll();
+    expect(await reconcile()).toMatchObject({ deleted: 20, why: null });
+  },
+);

@@ -2,10 +2,8 @@ import type { Feed } from '../../../feeds/feed';
 import type { Paging } from '../../../types';
 import { ContinuedPages } from './continued-pages';
 import type { FetchedPage, PageFacts } from './page-facts';
+import { isRoundLimit } from './paging';
 import { unlessRefused } from './refusals';
-
-/** Many APIs show no more than a round number of rows, whatever the size of pages. */
-const ROUND = 1_000;
 
 /** Whether so many rows are a full page: as many as a page that has named a next one. */
 export function isLikeNamed({ rowsBeforeNext, pageSize }: Paging, rows: number): boolean {
@@ -34,6 +32,8 @@ export class NamedNext {
   /** Keys of the rows of this walk, and how many rows each of its pages has. */
   private readonly shown = new Set<string>();
   private lengths: number[] = [];
+  /** Rows end where a limit of paging may be, also by number. */
+  mayBeCut = false;
 
   /** @param shownRecords as in `ScanStart` @param fetch null: the body was too large */
   constructor(
@@ -109,9 +109,12 @@ export class NamedNext {
     const { length, least, last } = page.facts;
     // Before a whole snapshot, nothing tells how many rows there are.
     if (isWhole && this.shownRecords === Number.POSITIVE_INFINITY) return null;
-    const lacksSome = isWhole ? this.shown.size < this.shownRecords : !paging.ordered || least === last;
+    const { updatedSince } = this.feed.parameters;
+    const goesOn = paging.ordered && updatedSince !== null && least !== last;
+    const lacksSome = !goesOn && (!isWhole || this.shown.size < this.shownRecords);
     if (!lacksSome || !isLikeNamed(paging, length) || this.lengths.length <= n) return null;
-    if (isWhole && rows % ROUND === 0) return true;
+    if (isWhole && isRoundLimit(rows)) return true;
+    this.mayBeCut ||= isRoundLimit(rows);
     for (const size of this.canShrink(length) ? sizesWithRest(rows, length) : []) {
       const showAsMany = await this.showAsMany(rows, from, size);
       if (showAsMany !== null) return !showAsMany;

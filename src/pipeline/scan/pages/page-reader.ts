@@ -18,6 +18,7 @@ import {
 import {
   declaredPaging,
   firstNumber,
+  isRoundLimit,
   lastingPaging,
   type PagingKind,
   pageOffset,
@@ -85,6 +86,11 @@ export class PageReader {
   /** Why there may be rows that the answers have not shown; null: nothing says so. */
   get hidden(): HiddenRows | null {
     return this.announced.hidden;
+  }
+
+  /** The rows end where a limit of paging may be. */
+  get mayBeCut(): boolean {
+    return this.namedNext.mayBeCut;
   }
 
   learned(): Paging {
@@ -240,6 +246,7 @@ export class PageReader {
     const hasFilter = this.feed.parameters.updatedSince !== null && this.known.lag < WHOLE_FEED;
     const isFiltered = hasFilter && this.least(from) > 0;
     const mayLack = shown > 0 && length < full ? full : 0;
+    this.namedNext.mayBeCut ||= n > 0 && behind.total === null && isRoundLimit(shown);
     this.announced.noteEnd(behind, { from, shown, isFiltered, mayLack });
   }
 

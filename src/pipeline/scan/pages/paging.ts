@@ -203,3 +203,8 @@ export function showOrder(pages: readonly PageFacts[]): boolean {
   }
   return true;
 }
+
+/** Many APIs show no more than 1,000 or 10,000 rows, whatever the size of pages. */
+export function isRoundLimit(rows: number): boolean {
+  return rows > 0 && rows % 1_000 === 0;
+}
