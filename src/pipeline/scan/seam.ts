@@ -82,7 +82,8 @@ export async function join(
         const mayBeShown = from === anchor && showsUnreadable(looked.seen, seenEarlier, seam, anchor);
         return { isShown: looked.isShown || mayBeShown };
       };
-      const isLeftOut = await isAlways(show, anchor, second);
+      // An answer that says that it lacks rows tells nothing of the filter.
+      const isLeftOut = (await isAlways(show, anchor, second)) && reader.hidden?.by !== 'partial';
       return isLeftOut ? learnLag(position, seam, anchor, second) : { page: earlier, anchor: second };
     }
     // It shows a row in front of the anchor, and so everything behind that row: the rows of the seam have moved on.

@@ -1,4 +1,4 @@
-import type { PageRequest } from '../../../src/source/source';
+import type { PageRequest, SourcePage } from '../../../src/source/source';
 import { reconciled } from '../../support/operations';
 import {
   plainShape,
@@ -21,6 +21,7 @@ async function start(
   seconds: readonly number[],
   pageSize = 2,
   show: (rows: readonly unknown[], request: PageRequest) => readonly unknown[] = (rows) => rows,
+  said: Partial<SourcePage> = {},
 ) {
   const clock = { ms: NOW_MS };
   const whole = Object.assign(shape, { ...plainShape, ...shape });
@@ -34,7 +35,7 @@ async function start(
   publisher = await testPublisher(feed, {
     async fetchPage(asked, request, signal) {
       const page = await vendor.fetchPage(asked, request, signal);
-      return { ...page, rows: show(page.rows, request) };
+      return { ...page, ...said, rows: show(page.rows, request) };
     },
   });
   const unknown = () => {
@@ -286,6 +287,19 @@ describe.each([
     const { why, deleted } = await reconciled(publisher, feed);
     expect([why, deleted]).toEqual(['scan-not-complete', 0]);
   });
+});
+
+it('answers that say that they lack rows teach no lag of the filter', async () => {
+  const said: { -readonly [Member in keyof SourcePage]?: SourcePage[Member] } = {
+    partialBy: '_shards.failed',
+  };
+  const seconds = Array.from({ length: 30 }, (_, i) => 10 * i);
+  await start({ style: 'offset', since: 'minute' }, seconds, 10, undefined, said);
+  await publisher.poll();
+  expect(publisher.owned().deps.state.offset.filter_lag).toBe(0);
+  delete said.partialBy;
+  await publisher.poll();
+  expect(publisher.owned().deps.state.offset.filter_lag).toBe(60);
 });
 
 it('rows that were updated together in a list by id do not end a scan by `updated`', async () => {

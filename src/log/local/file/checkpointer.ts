@@ -63,7 +63,7 @@ export function checkpointer(file: string, finish: () => void) {
   };
 }
 
-/** The WAL is emptied at 197 MB at the latest. Beyond this size something must be holding it. */
+/** The WAL is emptied at 197 MB at the latest, if no transaction is longer. Beyond this size something must be holding it. */
 const WAL_LIMIT_BYTES = 200 * 1024 * 1024;
 
 /**
@@ -72,10 +72,14 @@ const WAL_LIMIT_BYTES = 200 * 1024 * 1024;
  */
 export function walWatch(file: string, logger: Logger | undefined): () => void {
   let limit = WAL_LIMIT_BYTES;
+  let before = 0;
   return () => {
     const bytes = sizeOf(`${file}-wal`);
     if (bytes <= WAL_LIMIT_BYTES) limit = WAL_LIMIT_BYTES;
-    if (bytes <= limit) return;
+    // A single large transaction makes it as long at once. Behind it, the file stays as long until it is emptied.
+    const grows = before > WAL_LIMIT_BYTES && bytes > before;
+    before = bytes;
+    if (bytes <= limit || !grows) return;
     limit = 2 * bytes;
     logger?.warn(
       'the write-ahead log grows until the disk is full: a program holds a read transaction open on the data file. Publishing goes on. End that program (`fuser` or `lsof` names it), or let it end its transaction',
