@@ -11,6 +11,9 @@ export interface VendorRow {
   readonly [field: string]: unknown;
 }
 
+/** The ways of a vendor, which change while it is read. */
+export type ChangingShape = { -readonly [Member in keyof VendorShape]: VendorShape[Member] };
+
 /** A vendor's paging style and its oddities. */
 export interface VendorShape {
   readonly style: 'page' | 'offset' | 'cursor' | 'link' | 'none';
@@ -190,6 +193,8 @@ export interface StyledVendor extends Source {
   beforeAnswer(request: number): void;
   /** Changes `next`, given the earlier ones. */
   named: (next: string, before: readonly string[]) => string;
+  /** Changes an answer. */
+  shows: (page: SourcePage, request: PageRequest) => SourcePage;
 }
 
 /** Where a page begins: behind a row, or by number, after some pages without rows. */
@@ -338,6 +343,7 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
     held: [],
     beforeAnswer() {},
     named: (next) => next,
+    shows: (page) => page,
     async fetchPage(feed, request): Promise<SourcePage> {
       asked.push(request);
       if (shape.fixedSize && request.pageSize !== feed.pageSize) refuse();
@@ -345,7 +351,8 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
       const page = shape.isNextLost ? { ...answer(request), next: null } : answer(request);
       const inMs = ({ updated, ...row }: VendorRow) => ({ ...row, updated: Math.round(updated * 1_000) });
       const rows = shape.fractions ? (page.rows as VendorRow[]).map(inMs) : page.rows;
-      return { ...page, rows, serverDateMs: shape.dateless ? null : nowMs(), receivedAtMs: ownMs() };
+      const clocks = { serverDateMs: shape.dateless ? null : nowMs(), receivedAtMs: ownMs() };
+      return vendor.shows({ ...page, rows, ...clocks }, request);
     },
   };
   return vendor;

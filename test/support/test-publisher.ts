@@ -17,6 +17,7 @@ import { type Standby, type StandbyDeps, type StandbyTimes, standBy } from '../.
 import type { Source } from '../../src/source/source';
 import type { FeedState } from '../../src/state/feed-state';
 import { groupOf } from '../../src/state/group-index';
+import type { SourceOffset } from '../../src/state/source-offset';
 import { endsWithTest } from './ends';
 import { quietLogger } from './source';
 
@@ -34,6 +35,7 @@ export interface TestPublisher {
   readonly dataDir: string;
   readonly logger: ReturnType<typeof quietLogger>;
   owned(): OwnedFeed;
+  offset(): SourceOffset;
   poll(options?: { readonly wide?: boolean }): Promise<PollResult>;
   /** Everything in a topic, in the order of arrival. */
   topic(name: string): Promise<Published[]>;
@@ -156,6 +158,7 @@ export async function testPublisher(
     dataDir,
     logger,
     owned: () => owned,
+    offset: () => owned.deps.state.offset,
     poll: ({ wide = false } = {}) => poll(owned.deps, pollRound(owned.deps, wide), signal),
     async topic(name) {
       const records: Published[] = [];

@@ -46,14 +46,14 @@ it('a feed whose answers come from a cache is as old as they are, and that is sa
   isCached = (request) => request % 2 === 0;
   await publisher.poll();
   await publisher.poll({ wide: true });
-  const { last_complete_scan_ms } = publisher.owned().deps.state.offset;
+  const { last_complete_scan_ms } = publisher.offset();
   expect(Date.now() - last_complete_scan_ms!).toBeGreaterThanOrEqual(HOUR);
   expect(publisher.logger.warnings).toEqual([
     expect.stringMatching(/come from a cache, and are up to 3600 s old/),
   ]);
   isCached = () => false;
   await publisher.poll();
-  expect(publisher.owned().deps.state.offset.last_complete_scan_ms).toBeGreaterThan(last_complete_scan_ms!);
+  expect(publisher.offset().last_complete_scan_ms).toBeGreaterThan(last_complete_scan_ms!);
 });
 
 it('answers that a cache has kept since the first scan of a reconcile delete nothing', async () => {

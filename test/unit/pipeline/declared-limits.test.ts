@@ -13,6 +13,9 @@ const DAY = 86_400;
 let publisher: TestPublisher;
 
 const row = (id: string, updated: number): VendorRow => ({ ...ipo({ id }), id, updated });
+/** Rows of one second each. */
+const rowsOf = (count: number) => Array.from({ length: count }, (_, i) => row(`r${i}`, NOW - 9_000 + i));
+const unfiltered = { parameters: { page: 'offset', pageSize: 'limit', updatedSince: null } };
 
 async function start(
   rows: VendorRow[],
@@ -62,7 +65,7 @@ describe('an API that answers some days behind the time that is asked for', () =
     expect(asked.every(({ updatedSince, updatedUntil }) => updatedUntil === updatedSince + 10 * DAY)).toBe(
       true,
     );
-    const { snapshot, high_water_mark } = publisher.owned().deps.state.offset;
+    const { snapshot, high_water_mark } = publisher.offset();
     expect([snapshot, high_water_mark]).toEqual(['complete', NOW - DAY]);
   });
 
@@ -95,7 +98,7 @@ describe('an API that answers some days behind the time that is asked for', () =
       overrides,
     );
     await publisher.poll();
-    expect(publisher.owned().deps.state.offset).toMatchObject({ last_complete_scan_ms: null });
+    expect(publisher.offset()).toMatchObject({ last_complete_scan_ms: null });
     expect(publisher.logger.warnings.join()).toContain('nothing of it is deleted');
   });
 });
@@ -103,10 +106,9 @@ describe('an API that answers some days behind the time that is asked for', () =
 it('a page that comes again, but says that more rows follow, ends no complete scan', async () => {
   const hidden = (at: number, count: number) =>
     Array.from({ length: count }, (_, i) => row(`hidden${at}.${i}`, NOW - 9_000 + at));
-  const shown = Array.from({ length: 30 }, (_, i) => row(`r${i}`, NOW - 9_000 + i));
   let cap = 100;
   await start(
-    [...shown, ...hidden(11, 2), ...hidden(12, 30)],
+    [...rowsOf(30), ...hidden(11, 2), ...hidden(12, 30)],
     (all, request) => {
       const page = part(all, { ...request, pageSize: cap });
       const isLast = request.pageOffset + cap >= all.length;
@@ -114,7 +116,7 @@ it('a page that comes again, but says that more rows follow, ends no complete sc
     },
     {
       ...{ pageSize: 100, pollIntervalMs: 10, updatedField: null },
-      parameters: { page: 'offset', pageSize: null, updatedSince: null },
+      parameters: { ...unfiltered.parameters, pageSize: null },
     },
   );
   await publisher.poll();
@@ -126,9 +128,8 @@ it('a page that comes again, but says that more rows follow, ends no complete sc
 });
 
 it('a full last page that comes again, and says by its length that more rows follow, is the end', async () => {
-  const rows = Array.from({ length: 150 }, (_, i) => row(`r${i}`, NOW - 9_000 + i));
   const { known } = await start(
-    rows,
+    rowsOf(150),
     (all, { pageOffset, pageSize }) => {
       const from = Math.min(pageOffset * pageSize, all.length - 1);
       const page = all.slice(Math.floor(from / pageSize) * pageSize).slice(0, pageSize);
@@ -138,7 +139,7 @@ it('a full last page that comes again, and says by its length that more rows fol
   );
   await publisher.poll();
   expect(known()).toBe(150);
-  expect(publisher.owned().deps.state.offset.last_complete_scan_ms).toBe(NOW * 1000);
+  expect(publisher.offset().last_complete_scan_ms).toBe(NOW * 1000);
   expect(publisher.logger.warnings).toEqual([]);
 });
 
@@ -148,31 +149,27 @@ describe.each([
   ['a total', 250, (rows: readonly VendorRow[]) => ({ total: rows.length })],
 ] as const)('positions past the end that begin again, with %s', (_, greatest, said) => {
   it('are asked for only behind a full page that a total ends with', async () => {
-    const rows = Array.from({ length: 250 }, (_row, i) => row(`r${i}`, NOW - 9_000 + i));
-    const parameters = { page: 'offset', pageSize: 'limit', updatedSince: null };
     const { asked, known } = await start(
-      rows,
+      rowsOf(250),
       (all, request) => {
         const from = request.pageOffset >= all.length ? 0 : request.pageOffset;
         return { rows: all.slice(from, from + 50), ...said(all, from + 50) };
       },
-      { parameters },
+      unfiltered,
     );
     await publisher.poll();
     expect([known(), Math.max(...asked.map(({ pageOffset }) => pageOffset))]).toEqual([250, greatest]);
     expect(publisher.logger.warnings).toEqual([]);
-    expect(publisher.owned().deps.state.offset.last_complete_scan_ms).not.toBeNull();
+    expect(publisher.offset().last_complete_scan_ms).not.toBeNull();
     expect(asked.length).toBeLessThan(30);
   });
 });
 
 it('positions past the end that begin again take a bounded number of requests without any such member', async () => {
-  const rows = Array.from({ length: 250 }, (_, i) => row(`r${i}`, NOW - 9_000 + i));
-  const parameters = { page: 'offset', pageSize: 'limit', updatedSince: null };
   const { asked, known } = await start(
-    rows,
+    rowsOf(250),
     (all, { pageOffset }) => ({ rows: all.slice(pageOffset >= all.length ? 0 : pageOffset).slice(0, 50) }),
-    { parameters },
+    unfiltered,
   );
   await publisher.poll();
   expect([known(), publisher.logger.warnings]).toEqual([250, []]);
@@ -209,11 +206,10 @@ it.each([true, false])(
 );
 
 describe('rows that the API has and does not show', () => {
-  const rows = Array.from({ length: 120 }, (_, i) => row(`r${String(i).padStart(3, '0')}`, NOW - 9_000 + i));
-  const parameters = { page: 'offset', pageSize: 'limit', updatedSince: null };
+  const rows = rowsOf(120);
   type Said = (all: readonly VendorRow[], request: PageRequest) => Partial<SourcePage>;
   const ended = () => {
-    const { snapshot, last_complete_scan_ms, high_water_mark } = publisher.owned().deps.state.offset;
+    const { snapshot, last_complete_scan_ms, high_water_mark } = publisher.offset();
     return { snapshot, isComplete: last_complete_scan_ms !== null, high_water_mark };
   };
 
@@ -222,16 +218,14 @@ describe('rows that the API has and does not show', () => {
     ['a total counts more rows', (all) => ({ total: all.length })],
   ])('are said, and nothing is deleted, if a limit of paging ends the pages and %s', async (_, said) => {
     const shown = (request: PageRequest) => (request.pageOffset >= 50 ? [] : part(rows, request));
-    const { known } = await start(rows, (all, one) => ({ rows: shown(one), ...said(all, one) }), {
-      parameters,
-    });
+    const { known } = await start(rows, (all, one) => ({ rows: shown(one), ...said(all, one) }), unfiltered);
     const { complete } = await publisher.poll();
     expect([known(), complete, ended().isComplete]).toEqual([50, false, false]);
     expect(publisher.logger.warnings.join()).toContain('nothing of it is deleted');
   });
 
   it('are read if the total counts no further than to a full page', async () => {
-    const { known } = await start(rows, (all, one) => ({ rows: part(all, one), total: 50 }), { parameters });
+    const { known } = await start(rows, (all, one) => ({ rows: part(all, one), total: 50 }), unfiltered);
     const { complete } = await publisher.poll();
     expect([known(), complete, ended().isComplete]).toEqual([120, true, true]);
     expect(publisher.logger.warnings).toEqual([]);
@@ -245,7 +239,7 @@ describe('rows that the API has and does not show', () => {
     };
     const byPage = {
       ...styledFeed({ ...plainShape, style: 'page', dated: false }, { pageSize: 50 }),
-      parameters: { ...parameters, page: 'page' },
+      parameters: { ...unfiltered.parameters, page: 'page' },
     };
     const { known } = await start(rows, (all, one) => ({ rows: shown(all, one), total: 20 }), byPage);
     await publisher.poll();
@@ -288,21 +282,17 @@ it.each([
 ] as const)(
   'a total of %i announces rows if positions from %i on show the short last page again: %s',
   async (total, reach, isSaid) => {
-    const rows = Array.from({ length: reach }, (_, i) =>
-      row(`r${String(i).padStart(3, '0')}`, NOW - 9_000 + i),
-    );
-    const parameters = { page: 'offset', pageSize: 'limit', updatedSince: null };
     await start(
-      rows,
+      rowsOf(reach),
       (all, { pageOffset }) => {
         const isPast = pageOffset >= reach;
         const from = isPast ? reach - 10 : pageOffset;
         return { rows: all.slice(from, from + 50), ...(!isPast && { total }) };
       },
-      { parameters },
+      unfiltered,
     );
     await publisher.poll();
     expect(publisher.logger.warnings.join().includes(`the API counts ${total} rows`)).toBe(isSaid);
-    expect(publisher.owned().deps.state.offset.last_complete_scan_ms === null).toBe(isSaid);
+    expect(publisher.offset().last_complete_scan_ms === null).toBe(isSaid);
   },
 );

@@ -320,7 +320,7 @@ it.each([0, 9])('a poll that reads everything, and shows %i of 20 records, is no
   const shown = [...all];
   await start(() => shown, 10, false);
   await publisher.poll();
-  const completed = () => publisher.owned().deps.state.offset.last_complete_scan_ms;
+  const completed = () => publisher.offset().last_complete_scan_ms;
   expect(completed()).toBe(NOW_MS);
   shown.length = left;
   clock.ms += 60_000;
@@ -344,7 +344,7 @@ it('a poll that reads everything is complete although a changed filter has hidde
     clock.ms += 60_000;
     await publisher.poll();
   }
-  expect(publisher.owned().deps.state.offset.last_complete_scan_ms).toBe(clock.ms);
+  expect(publisher.offset().last_complete_scan_ms).toBe(clock.ms);
   expect(publisher.logger.warnings).toEqual([]);
 });
 

@@ -1,50 +1,36 @@
-import { reconciled } from '../../support/operations';
-import {
-  plainShape,
-  type StyledVendor,
-  styledFeed,
-  styledVendor,
-  type VendorShape,
-} from '../../support/styled-vendor';
-import { type TestPublisher, testPublisher } from '../../support/test-publisher';
+import { NOW, type StyledPublisher, styledPublisher } from '../../support/styled-publisher';
+import type { StyledVendor, VendorShape } from '../../support/styled-vendor';
 
 /** A filter by the time of creation. Most rows are updated some hours later, which looks like a filter of another time zone. */
-const NOW = 1_790_000_000;
 const HOUR = 3_600;
 
 let vendor: StyledVendor;
-let publisher: TestPublisher;
-let second: number;
-
-const shape: { -readonly [Member in keyof VendorShape]: VendorShape[Member] } = {
-  ...plainShape,
-  style: 'page',
-};
-
-beforeEach(() => {
-  shape.since = 'created';
-});
-
-const feed = styledFeed(shape, {
-  pageSize: 10,
-  pollIntervalMs: 10,
-  deleteShare: 1,
-  wideOverlapSeconds: 3_600,
-});
+let publisher: StyledPublisher;
 
 const write = (id: string, updated: number) => vendor.write(id, updated);
 
+/** The present, which a test moves on. */
+const second = () => publisher.clock.ms / 1000;
+const pass = (seconds: number) => {
+  publisher.clock.ms += seconds * 1000;
+};
+
 /** @param delays hours from a row's creation to its update, in turn */
-async function start(rows: number, delays: readonly number[], between = 120): Promise<void> {
-  second = NOW;
-  vendor = styledVendor(shape, () => second * 1000);
+async function start(
+  rows: number,
+  delays: readonly number[],
+  between = 120,
+  since: VendorShape['since'] = 'created',
+): Promise<void> {
+  const overrides = { pageSize: 10, deleteShare: 1, wideOverlapSeconds: HOUR };
+  publisher = await styledPublisher({ style: 'page', since }, overrides);
+  vendor = publisher.vendor;
   for (let i = 0; i < rows; i++) {
     const created = NOW - 6 * HOUR - (rows - i) * between;
     const id = `r${String(i).padStart(3, '0')}`;
     vendor.created.set(id, created);
     write(id, created + Math.round(delays[i % delays.length]! * HOUR));
   }
-  publisher = await testPublisher({ ...feed }, vendor);
 }
 
 const published = (id: string): unknown => {
@@ -65,8 +51,8 @@ it.each([
 ])('is not used any more if rows are updated after %s', async (_, delays) => {
   await start(60, delays);
   await publisher.poll();
-  second += 60;
-  for (const id of ['r003', 'r017', 'r040']) write(id, second - 20);
+  pass(60);
+  for (const id of ['r003', 'r017', 'r040']) write(id, second() - 20);
   await publisher.poll();
   await publisher.poll();
   expectAll();
@@ -78,16 +64,16 @@ it('is not used any more once a reconcile finds a row that polls have missed', a
   vendor.rows.delete('r029');
   await publisher.poll();
   expectAll();
-  second += 60;
-  write('r003', second - 20);
-  write('new', second - 10);
+  pass(60);
+  write('r003', second() - 20);
+  write('new', second() - 10);
   await publisher.poll();
-  expect(published('r003')).not.toBe(second - 20);
-  expect(await reconciled(publisher, feed)).toMatchObject({ updated: 1 });
+  expect(published('r003')).not.toBe(second() - 20);
+  expect(await publisher.reconcile()).toMatchObject({ updated: 1 });
   expectAll();
   expect(warnings()).toEqual([expect.stringContaining('It is not used any more')]);
-  second += 60;
-  write('r004', second - 20);
+  pass(60);
+  write('r004', second() - 20);
   await publisher.poll();
   expectAll();
 });
@@ -95,52 +81,50 @@ it('is not used any more once a reconcile finds a row that polls have missed', a
 it('is not used any more once a reconcile finds a row that is later than all that polls have seen', async () => {
   await start(30, [0], 600);
   await publisher.poll();
-  second += 600;
+  pass(600);
   await publisher.poll();
-  write('r003', second - 60);
-  second += 600;
+  write('r003', second() - 60);
+  pass(600);
   await publisher.poll();
-  expect(published('r003')).not.toBe(second - 660);
-  await reconciled(publisher, feed);
-  second += 60;
-  write('r004', second - 20);
+  expect(published('r003')).not.toBe(second() - 660);
+  await publisher.reconcile();
+  pass(60);
+  write('r004', second() - 20);
   await publisher.poll();
   expectAll();
   expect(warnings()).toEqual([expect.stringContaining('It is not used any more')]);
 });
 
 it('is not used any more if an API comes to filter so after the snapshot', async () => {
-  shape.since = 'from';
-  await start(60, [1.2, 2.7, 2.1, 1.6, 2.9]);
-  await publisher.restart({ feed: { ...feed, pageSize: 100 } });
+  await start(60, [1.2, 2.7, 2.1, 1.6, 2.9], 120, 'from');
+  await publisher.restart({ feed: { ...publisher.feed, pageSize: 100 } });
   await publisher.poll();
-  shape.since = 'created';
+  publisher.shape.since = 'created';
   await publisher.poll({ wide: true });
-  second += 60;
-  for (const id of ['r003', 'r017', 'r040']) write(id, second - 20);
+  pass(60);
+  for (const id of ['r003', 'r017', 'r040']) write(id, second() - 20);
   await publisher.poll();
   expectAll();
   expect(warnings().join()).toContain('It is not used any more');
 });
 
 it('is used on if a row that a reconcile has found late is gone before it is asked for', async () => {
-  shape.since = 'from';
-  await start(30, [0], 600);
+  await start(30, [0], 600, 'from');
   await publisher.poll();
   const late = NOW - 7 * HOUR - 50;
   write('late', late);
   vendor.beforeAnswer = () => {
-    if (vendor.asked.at(-1)!.updatedSince === late - feed.overlapSeconds) vendor.rows.delete('late');
+    if (vendor.asked.at(-1)!.updatedSince === late - publisher.feed.overlapSeconds)
+      vendor.rows.delete('late');
   };
-  await reconciled(publisher, feed);
+  await publisher.reconcile();
   expect(vendor.rows.has('late')).toBe(false);
   expect(warnings()).toStrictEqual([]);
-  expect(publisher.owned().deps.state.offset.filter_lag).toBe(0);
+  expect(publisher.offset().filter_lag).toBe(0);
 });
 
 it('is used on if a server that lags shows a record that is gone whenever it is asked for everything', async () => {
-  shape.since = 'from';
-  await start(40, [0]);
+  await start(40, [0], 120, 'from');
   write('other', NOW - 10);
   write('gone', NOW - 5);
   await publisher.poll();
@@ -148,36 +132,34 @@ it('is used on if a server that lags shows a record that is gone whenever it is 
   vendor.rows.delete('gone');
   write('later', NOW - 4);
   await publisher.poll();
-  expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 1 });
+  expect(await publisher.reconcile()).toMatchObject({ deleted: 1 });
   vendor.rows.delete('later');
-  const { fetchPage } = vendor;
-  vendor.fetchPage = (of, request, signal) => {
-    if (request.updatedSince === 0) vendor.rows.set('gone', gone);
+  vendor.beforeAnswer = () => {
+    if (vendor.asked.at(-1)!.updatedSince === 0) vendor.rows.set('gone', gone);
     else vendor.rows.delete('gone');
-    return fetchPage(of, request, signal);
   };
   for (let i = 0; i < 3; i++) await publisher.poll({ wide: i === 1 });
   expect(warnings()).toStrictEqual([]);
-  expect(publisher.owned().deps.state.offset.filter_lag).toBe(0);
+  expect(publisher.offset().filter_lag).toBe(0);
 });
 
 it('is used on if a reconcile finds a row that became visible late', async () => {
   await start(30, [0], 600);
   await publisher.poll();
   write('late', NOW - 7 * HOUR);
-  expect(await reconciled(publisher, feed)).toMatchObject({ created: 1 });
+  expect(await publisher.reconcile()).toMatchObject({ created: 1 });
   expect(warnings()).toStrictEqual([]);
 });
 
 it('what was learned of a filter is forgotten when the feed gets another one, and paging with it', async () => {
   await start(60, [1, 30, 13, 41]);
   await publisher.poll();
-  const offset = () => publisher.owned().deps.state.offset;
-  expect(offset().filter_lag).toBeGreaterThan(0);
+  expect(publisher.offset().filter_lag).toBeGreaterThan(0);
   await publisher.restart();
-  expect(offset().filter_lag).toBeGreaterThan(0);
+  expect(publisher.offset().filter_lag).toBeGreaterThan(0);
+  const { feed } = publisher;
   await publisher.restart({
     feed: { ...feed, parameters: { ...feed.parameters, updatedSince: 'updated_since' } },
   });
-  expect(offset()).toMatchObject({ filter_lag: 0, page_size: null, snapshot: 'complete' });
+  expect(publisher.offset()).toMatchObject({ filter_lag: 0, page_size: null, snapshot: 'complete' });
 });

@@ -1,46 +1,24 @@
-import type { Source } from '../../../src/source/source';
-import { reconciled } from '../../support/operations';
-import {
-  plainShape,
-  refuseCursor,
-  type StyledVendor,
-  styledFeed,
-  styledVendor,
-  type VendorShape,
-} from '../../support/styled-vendor';
-import { type TestPublisher, testPublisher } from '../../support/test-publisher';
+import { NOW, type StyledPublisher, styledPublisher } from '../../support/styled-publisher';
+import { refuseCursor, type VendorShape } from '../../support/styled-vendor';
 
 /** An API comes to name the next page by another member, or names none though it says that there is one. */
-const NOW = 1_790_000_000;
-
-let vendor: StyledVendor;
-let shape: { -readonly [Member in keyof VendorShape]: VendorShape[Member] };
-let publisher: TestPublisher;
+let publisher: StyledPublisher;
 let saysMore: boolean;
 /** Pages behind the second one are answers without a list. */
 let isVague: boolean;
 
 async function start(traits: Partial<VendorShape>, rows = 104): Promise<void> {
-  shape = { ...plainShape, order: 'id', filter: false, cap: 100, ...traits };
   saysMore = false;
   isVague = false;
-  vendor = styledVendor(shape, () => NOW * 1000);
+  publisher = await styledPublisher({ order: 'id', filter: false, cap: 100, ...traits }, { pageSize: 100 });
   for (let i = 0; i < rows; i++) write(`r${String(i).padStart(3, '0')}`, NOW - 9_000 + ((i * 37) % rows));
-  const source: Source = {
-    async fetchPage(of, request, signal) {
-      const page = await vendor.fetchPage(of, request, signal);
-      const place = JSON.parse(request.continuation ?? '{"page":0}');
-      if (isVague && place.page > 1) return { ...page, rows: [], next: null, isVague };
-      return saysMore && page.next === null ? { ...page, isLast: false } : page;
-    },
+  publisher.vendor.shows = (page, { continuation = '{"page":0}' }) => {
+    if (isVague && JSON.parse(continuation).page > 1) return { ...page, rows: [], next: null, isVague };
+    return saysMore && page.next === null ? { ...page, isLast: false } : page;
   };
-  publisher = await testPublisher(styledFeed(shape, { pageSize: 100, pollIntervalMs: 10 }), source);
 }
 
-const write = (id: string, updated: number) => vendor.write(id, updated);
-
-const reconcile = () => reconciled(publisher, styledFeed(shape, { pageSize: 100, pollIntervalMs: 10 }));
-const offset = () => publisher.owned().deps.state.offset;
+const write = (id: string, updated: number) => publisher.vendor.write(id, updated);
 const warnings = () => publisher.logger.warnings.join('\n');
 const ops = async () => (await publisher.topic('ipos')).map(({ decoded }) => decoded!.op);
 
@@ -53,28 +31,28 @@ describe.each<Partial<VendorShape>>([
   it('has no live record deleted, does not count as read, and is read as soon as it names it again', async () => {
     await start(traits);
     await publisher.poll();
-    const { last_complete_scan_ms } = offset();
-    shape.isNextLost = true;
+    const { last_complete_scan_ms } = publisher.offset();
+    publisher.shape.isNextLost = true;
     write('r103', NOW - 1);
     await publisher.restart();
     await publisher.poll();
-    expect(await reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
-    expect(offset().last_complete_scan_ms).toBe(last_complete_scan_ms);
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+    expect(publisher.offset().last_complete_scan_ms).toBe(last_complete_scan_ms);
     expect(warnings()).toMatch(/an answer of 100 rows names no next page, .* nothing of it is deleted/);
-    shape.isNextLost = false;
+    publisher.shape.isNextLost = false;
     await publisher.poll();
     expect((await ops()).slice(104)).toEqual(['u']);
-    expect(await reconcile()).toMatchObject({ deleted: 0, missing: 0, why: null });
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, missing: 0, why: null });
   });
 
   it('has a record deleted that is gone, while the others are on two pages, or on one', async () => {
     await start(traits);
     await publisher.poll();
-    vendor.rows.delete('r050');
-    expect(await reconcile()).toMatchObject({ deleted: 1, why: null });
-    for (const id of ['r000', 'r001', 'r002', 'r003']) vendor.rows.delete(id);
+    publisher.vendor.rows.delete('r050');
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+    for (const id of ['r000', 'r001', 'r002', 'r003']) publisher.vendor.rows.delete(id);
     await publisher.poll();
-    expect(await reconcile()).toMatchObject({ deleted: 4, why: null });
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 4, why: null });
     expect(warnings()).toBe('');
   });
 });
@@ -84,8 +62,8 @@ it.each(['cursor', 'link'] as const)(
   async (style) => {
     await start({ style });
     await publisher.poll();
-    Object.assign(shape, { isNextLost: true, cap: 40 });
-    expect(await reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+    Object.assign(publisher.shape, { isNextLost: true, cap: 40 });
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
     expect(warnings()).toContain('an answer of 40 rows names no next page');
   },
 );
@@ -95,9 +73,9 @@ it.each([1, 40])(
   async (left) => {
     await start({});
     await publisher.poll();
-    for (const id of [...vendor.rows.keys()].slice(left)) vendor.rows.delete(id);
+    for (const id of [...publisher.vendor.rows.keys()].slice(left)) publisher.vendor.rows.delete(id);
     await publisher.poll();
-    shape.sized = false;
+    publisher.shape.sized = false;
     await publisher.restart();
     await publisher.poll();
     expect(warnings()).not.toContain('names no next page');
@@ -107,11 +85,12 @@ it.each([1, 40])(
 it('changes behind a page that names no next one are published later, if rows come newest first', async () => {
   await start({ order: 'newest', filter: true, sized: false });
   await publisher.poll();
-  for (const id of [...vendor.rows.keys()].slice(0, 102)) write(id, NOW - 100 + (Number(id.slice(1)) % 50));
-  shape.isNextLost = true;
+  for (const id of [...publisher.vendor.rows.keys()].slice(0, 102))
+    write(id, NOW - 100 + (Number(id.slice(1)) % 50));
+  publisher.shape.isNextLost = true;
   await publisher.poll();
   expect(warnings()).toContain('names no next page');
-  shape.isNextLost = false;
+  publisher.shape.isNextLost = false;
   await publisher.poll();
   expect((await ops()).filter((op) => op === 'u')).toHaveLength(102);
 });
@@ -119,8 +98,8 @@ it('changes behind a page that names no next one are published later, if rows co
 it('a poll in order goes on behind the last row of a full page that names no next one', async () => {
   await start({ order: 'updated', filter: true });
   await publisher.poll();
-  shape.isNextLost = true;
-  for (const [i, id] of [...vendor.rows.keys()].slice(0, 102).entries()) write(id, NOW - 300 + i);
+  publisher.shape.isNextLost = true;
+  for (const [i, id] of [...publisher.vendor.rows.keys()].slice(0, 102).entries()) write(id, NOW - 300 + i);
   await publisher.poll();
   expect((await ops()).filter((op) => op === 'u')).toHaveLength(102);
 });
@@ -128,11 +107,11 @@ it('a poll in order goes on behind the last row of a full page that names no nex
 it('a poll in order does not move on from a full page of one second that names no next one', async () => {
   await start({ order: 'updated', filter: true, sized: false });
   await publisher.poll();
-  shape.isNextLost = true;
-  for (const id of [...vendor.rows.keys()].slice(0, 102)) write(id, NOW - 300);
+  publisher.shape.isNextLost = true;
+  for (const id of [...publisher.vendor.rows.keys()].slice(0, 102)) write(id, NOW - 300);
   await publisher.poll();
   expect(warnings()).toContain('names no next page');
-  shape.isNextLost = false;
+  publisher.shape.isNextLost = false;
   await publisher.poll();
   expect((await ops()).filter((op) => op === 'u')).toHaveLength(102);
 });
@@ -140,7 +119,7 @@ it('a poll in order does not move on from a full page of one second that names n
 it('a first snapshot does not end at a page that names no next one, if a smaller page names none either', async () => {
   await start({ isNextLost: true });
   await publisher.poll();
-  expect(offset().snapshot).toBe('running');
+  expect(publisher.offset().snapshot).toBe('running');
   expect(warnings()).toContain('names no next page');
 });
 
@@ -148,43 +127,48 @@ it('a first snapshot does not end at an answer that says that more rows follow, 
   await start({ isNextLost: true, sized: false });
   saysMore = true;
   await publisher.poll();
-  expect(offset().snapshot).toBe('running');
+  expect(publisher.offset().snapshot).toBe('running');
   saysMore = false;
-  shape.isNextLost = false;
+  publisher.shape.isNextLost = false;
   await publisher.poll();
-  expect([offset().snapshot, offset().record_count]).toEqual(['complete', 104]);
+  expect([publisher.offset().snapshot, publisher.offset().record_count]).toEqual(['complete', 104]);
 });
 
 it('rows that come twice do not make up for records behind a page that names no next one', async () => {
   await start({ sized: false, beside: 'namesakes' }, 95);
   await publisher.poll();
-  shape.isNextLost = true;
-  expect(await reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+  publisher.shape.isNextLost = true;
+  expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
 });
 
 it('is read, too, if it knows only a few page sizes', async () => {
   await start({}, 50);
-  vendor.beforeAnswer = () => {
-    if (![100, 50, 25].includes(vendor.asked.at(-1)!.pageSize)) refuseCursor('SOURCE_REQUEST_REFUSED');
+  publisher.vendor.beforeAnswer = () => {
+    if (![100, 50, 25].includes(publisher.vendor.asked.at(-1)!.pageSize))
+      refuseCursor('SOURCE_REQUEST_REFUSED');
   };
   await publisher.poll();
-  expect([offset().snapshot, offset().record_count, warnings()]).toEqual(['complete', 50, '']);
+  expect([publisher.offset().snapshot, publisher.offset().record_count, warnings()]).toEqual([
+    'complete',
+    50,
+    '',
+  ]);
 });
 
 it('a feed of one page is asked once more only while it shows fewer records than are known', async () => {
   await start({}, 50);
   await publisher.poll();
   const asked = async () => {
-    const before = vendor.asked.length;
+    const before = publisher.vendor.asked.length;
     await publisher.poll();
-    return vendor.asked.length - before;
+    return publisher.vendor.asked.length - before;
   };
   expect(await asked()).toBe(1);
-  vendor.rows.delete('r010');
+  publisher.vendor.rows.delete('r010');
   write('new', NOW - 5);
   await publisher.poll();
   expect(await asked()).toBe(2);
-  expect(await reconcile()).toMatchObject({ deleted: 1 });
+  expect(await publisher.reconcile()).toMatchObject({ deleted: 1 });
   expect(await asked()).toBe(1);
   expect(warnings()).toBe('');
 });
@@ -195,13 +179,13 @@ it.each(['cursor', 'link'] as const)(
     for (const sized of [true, false]) {
       await start({ style, sized, order: 'updated', filter: true }, 250);
       await publisher.poll();
-      for (const id of [...vendor.rows.keys()].slice(0, 100)) write(id, NOW - 1);
+      for (const id of [...publisher.vendor.rows.keys()].slice(0, 100)) write(id, NOW - 1);
       await publisher.poll();
-      const { last_complete_scan_ms } = offset();
+      const { last_complete_scan_ms } = publisher.offset();
       await publisher.poll({ wide: true });
       expect((await ops()).filter((op) => op === 'u')).toHaveLength(100);
       expect([warnings(), last_complete_scan_ms]).toEqual(['', NOW * 1000]);
-      shape.isNextLost = true;
+      publisher.shape.isNextLost = true;
       await publisher.poll({ wide: true });
       expect(warnings()).toMatch(/an answer of 100 rows names no next page/);
     }
@@ -212,47 +196,47 @@ describe.each(['cursor', 'link'] as const)('an API that pages by %s', (style) =>
   it.each([true, false])('and ends behind 300 rows has no live record deleted (sizes: %s)', async (sized) => {
     await start({ style, sized }, 304);
     await publisher.poll();
-    shape.depth = 300;
+    publisher.shape.depth = 300;
     await publisher.poll();
-    expect(await reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
     expect(warnings()).toMatch(/an answer of 100 rows names no next page, .* nothing of it is deleted/);
-    shape.depth = Number.POSITIVE_INFINITY;
-    expect(await reconcile()).toMatchObject({ deleted: 0, missing: 0, why: null });
+    publisher.shape.depth = Number.POSITIVE_INFINITY;
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, missing: 0, why: null });
   });
 
   it('has a record deleted that is gone, though the last page is full by now', async () => {
     await start({ style }, 301);
     await publisher.poll();
-    vendor.rows.delete('r150');
+    publisher.vendor.rows.delete('r150');
     await publisher.poll();
-    expect(await reconcile()).toMatchObject({ deleted: 1, why: null });
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
     expect(warnings()).toBe('');
   });
 
   it('has no record deleted while a round number of rows comes, which may be its limit', async () => {
     await start({ style }, 1_002);
     await publisher.poll();
-    for (const id of ['r150', 'r151']) vendor.rows.delete(id);
-    expect(await reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
-    vendor.rows.delete('r152');
-    expect(await reconcile()).toMatchObject({ deleted: 3, why: null });
+    for (const id of ['r150', 'r151']) publisher.vendor.rows.delete(id);
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+    publisher.vendor.rows.delete('r152');
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 3, why: null });
   });
 
   it('and answers a later page without a list has no live record deleted', async () => {
     await start({ style }, 250);
     await publisher.poll();
     isVague = true;
-    expect(await reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
   });
 
   it('and shows only 300 rows of a second keeps the mark in front of it', async () => {
     await start({ style, order: 'updated', filter: true }, 400);
     await publisher.poll();
-    for (const id of [...vendor.rows.keys()].slice(0, 304)) write(id, NOW - 300);
-    shape.depth = 300;
+    for (const id of [...publisher.vendor.rows.keys()].slice(0, 304)) write(id, NOW - 300);
+    publisher.shape.depth = 300;
     await publisher.poll();
     expect(warnings()).toContain('names no next page');
-    shape.depth = Number.POSITIVE_INFINITY;
+    publisher.shape.depth = Number.POSITIVE_INFINITY;
     await publisher.poll();
     expect((await ops()).filter((op) => op === 'u')).toHaveLength(304);
   });
@@ -263,14 +247,16 @@ it.each(['page', 'cursor'] as const)(
   async (style) => {
     await start({ style, order: 'updated', filter: true }, 1_200);
     await publisher.poll();
-    for (const id of [...vendor.rows.keys()].slice(0, 1_020)) write(id, NOW - 300);
-    const hidden = [...vendor.rows.values()].filter(({ updated }) => updated === NOW - 300).slice(1_000);
-    for (const { id } of hidden) vendor.rows.delete(id);
+    for (const id of [...publisher.vendor.rows.keys()].slice(0, 1_020)) write(id, NOW - 300);
+    const hidden = [...publisher.vendor.rows.values()]
+      .filter(({ updated }) => updated === NOW - 300)
+      .slice(1_000);
+    for (const { id } of hidden) publisher.vendor.rows.delete(id);
     await publisher.poll();
-    expect(await reconcile()).toMatchObject({ deleted: 0, missing: 20, why: 'not-proved' });
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, missing: 20, why: 'not-proved' });
     // A later row comes behind them, so they were all.
     write('later', NOW - 200);
     await publisher.poll();
-    expect(await reconcile()).toMatchObject({ deleted: 20, why: null });
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 20, why: null });
   },
 );

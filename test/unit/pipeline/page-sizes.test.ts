@@ -1,47 +1,38 @@
 import { HighwaterError } from '../../../src/errors';
-import type { PageRequest, Source } from '../../../src/source/source';
-import { reconciled } from '../../support/operations';
-import { plainShape, styledFeed, styledVendor, type VendorShape } from '../../support/styled-vendor';
-import { testPublisher } from '../../support/test-publisher';
-
-const NOW_MS = 1_790_000_000_000;
+import type { PageRequest } from '../../../src/source/source';
+import { NOW, styledPublisher } from '../../support/styled-publisher';
+import type { VendorShape } from '../../support/styled-vendor';
 
 /** An API of 60 records, one in ten seconds. */
 async function start(traits: Partial<VendorShape>, beforeAnswer: (request: PageRequest) => void) {
-  const shape = { ...plainShape, ...traits };
-  const clock = { ms: NOW_MS };
-  const vendor = styledVendor(shape, () => clock.ms);
-  for (let i = 0; i < 60; i++) vendor.write(`r${100 + i}`, NOW_MS / 1000 - 9_000 + i * 10);
-  const source: Source = {
-    async fetchPage(feed, request, signal) {
-      clock.ms += 10;
-      beforeAnswer(request);
-      return vendor.fetchPage(feed, request, signal);
-    },
+  const publisher = await styledPublisher(traits, { pageSize: 10 });
+  const { vendor, clock } = publisher;
+  for (let i = 0; i < 60; i++) vendor.write(`r${100 + i}`, NOW - 9_000 + i * 10);
+  vendor.beforeAnswer = () => {
+    clock.ms += 10;
+    beforeAnswer(vendor.asked.at(-1)!);
   };
-  const feed = styledFeed(shape, { pageSize: 10, pollIntervalMs: 10 });
-  const publisher = await testPublisher(feed, source);
   await publisher.poll();
-  return { feed, vendor, publisher, offset: () => publisher.owned().deps.state.offset };
+  return { vendor, publisher };
 }
 
 it.each(['page', 'offset', 'cursor', 'link'] as const)(
   'an API by %s that refuses other page sizes than 10 and 25 is read, and a record that is gone is deleted',
   async (style) => {
-    const { feed, vendor, publisher } = await start({ style }, ({ pageSize }) => {
+    const { vendor, publisher } = await start({ style }, ({ pageSize }) => {
       if (![10, 25].includes(pageSize))
         throw new HighwaterError('SOURCE_REQUEST_REFUSED', 'GET answered with "limit is 10 or 25".');
     });
     // A second of more rows than a page.
-    for (let i = 0; i < 15; i++) vendor.write(`w${100 + i}`, NOW_MS / 1000 - 5_000);
+    for (let i = 0; i < 15; i++) vendor.write(`w${100 + i}`, NOW - 5_000);
     await publisher.poll({ wide: true });
     const before = vendor.asked.length;
-    await reconciled(publisher, feed);
+    await publisher.reconcile();
     // Besides the filter, all pages are read.
     const climb = vendor.asked.slice(before).filter(({ updatedSince }) => updatedSince === 0);
     expect(climb.length).toBeGreaterThan(6);
     vendor.rows.delete('r120');
-    expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 1, missing: 0 });
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 1, missing: 0 });
     expect(publisher.logger.warnings).toStrictEqual([]);
   },
 );
@@ -56,14 +47,14 @@ it.each([
   async (style, last) => {
     let isReconcile = false;
     let shorter = 0;
-    const { feed, vendor, publisher, offset } = await start({ style }, ({ pageSize }) => {
+    const { vendor, publisher } = await start({ style }, ({ pageSize }) => {
       if (isReconcile && pageSize === 9 && ++shorter === last)
         throw new HighwaterError('SOURCE_UNAVAILABLE', 'GET answered with 503.');
     });
-    const { page_size, longest_page } = offset();
+    const { page_size, longest_page } = publisher.offset();
     isReconcile = true;
-    await expect(reconciled(publisher, feed)).rejects.toThrow('503');
-    expect(offset()).toMatchObject({ page_size, longest_page });
+    await expect(publisher.reconcile()).rejects.toThrow('503');
+    expect(publisher.offset()).toMatchObject({ page_size, longest_page });
     const before = vendor.asked.length;
     await publisher.poll();
     expect(vendor.asked.slice(before)).toMatchObject([{ pageOffset: 0, pageSize: 10 }]);
@@ -71,12 +62,9 @@ it.each([
 );
 
 it('a reconcile reads all pages by numbers from 1, and then by the filter, with the usual page size', async () => {
-  const { feed, vendor, publisher } = await start(
-    { style: 'page', first: 'one, zero is the same' },
-    () => {},
-  );
+  const { vendor, publisher } = await start({ style: 'page', first: 'one, zero is the same' }, () => {});
   const before = vendor.asked.length;
-  await reconciled(publisher, feed);
+  await publisher.reconcile();
   const asked = vendor.asked.slice(before);
   const climb = asked.filter(({ pageSize }) => pageSize === 9);
   expect(climb.map(({ updatedSince }) => updatedSince)).toStrictEqual(climb.map(() => 0));

@@ -108,8 +108,7 @@ it.each(['offset', 'cursor'] as const)(
 it('a total that is one too high hides no row of a feed of one page', async () => {
   const shape = { style: 'offset', filter: false, says: 'total' } as const;
   const vendor = vendorOf(shape, from(50_000, 20));
-  const { fetchPage } = vendor;
-  vendor.fetchPage = async (...args) => ({ ...(await fetchPage(...args)), total: 21 });
+  vendor.shows = (page) => ({ ...page, total: 21 });
   const paging = { ...unknownPaging(30), longestPage: 21 };
   const { last } = await read(shape, vendor, { snapshot: false, wide: true, paging });
   expect(last).toMatchObject({ complete: true, settled: true });
@@ -127,11 +126,7 @@ describe('an API whose pages have become shorter', () => {
   it('may answer once without rows behind any of them', async () => {
     const shape = { filter: false, cap: 7 } as const;
     const vendor = vendorOf(shape, from(50_000, 60));
-    const { fetchPage } = vendor;
-    vendor.fetchPage = async (feed, request, signal) => {
-      const page = await fetchPage(feed, request, signal);
-      return vendor.asked.length === 3 ? { ...page, rows: [], next: null } : page;
-    };
+    vendor.shows = (page) => (vendor.asked.length === 3 ? { ...page, rows: [], next: null } : page);
     expect((await read(shape, vendor, start, { pageSize: 50 })).ids.size).toBe(60);
   });
 });
@@ -338,10 +333,8 @@ describe.each(['cursor', 'link'] as const)('by %s', (style) => {
     'a last page that names itself may come with %d of 30 rows the second time',
     async (left) => {
       const vendor = vendorOf({ ...unfiltered, endsOnItself: true }, from(50_000, 60));
-      const { fetchPage } = vendor;
       let last = 0;
-      vendor.fetchPage = async (feed, request, signal) => {
-        const page = await fetchPage(feed, request, signal);
+      vendor.shows = (page, request) => {
         if (page.next !== request.continuation || ++last < 2) return page;
         return { ...page, rows: page.rows.slice(0, left), next: left === 0 ? null : page.next };
       };

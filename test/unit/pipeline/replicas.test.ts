@@ -80,7 +80,7 @@ describe.each(Object.keys(choices) as Choice[])('two servers that answer %s', (c
     clock.ms += 60_000;
     await publisher.poll({ wide: true });
     await reconciled(publisher, feed);
-    const { filter_lag, ordered, seq } = publisher.owned().deps.state.offset;
+    const { filter_lag, ordered, seq } = publisher.offset();
     const others = publisher.logger.warnings.filter((text) => !text.includes('others as it is'));
     expect([filter_lag, ordered, others]).toStrictEqual([0, true, []]);
     const events = await published();
@@ -89,6 +89,6 @@ describe.each(Object.keys(choices) as Choice[])('two servers that answer %s', (c
     // No contents come twice, and none go back.
     expect(events.length).toBe(new Set(events).size);
     await publisher.poll({ wide: true });
-    expect(publisher.owned().deps.state.offset.seq).toBe(seq);
+    expect(publisher.offset().seq).toBe(seq);
   });
 });

@@ -1,29 +1,20 @@
 import { reconcile } from '../../../src/pipeline/rounds/reconcile';
-import type { Source } from '../../../src/source/source';
 import { reconciled } from '../../support/operations';
-import { plainShape, styledFeed, styledVendor, type VendorShape } from '../../support/styled-vendor';
-import { testPublisher } from '../../support/test-publisher';
+import { NOW_MS, styledPublisher } from '../../support/styled-publisher';
+import type { VendorShape } from '../../support/styled-vendor';
 
 /** An API whose rows are written as fast as they are read. */
-const NOW_MS = 1_790_000_000_000;
-
 async function start(traits: Partial<VendorShape>, pageSize: number) {
-  const clock = { ms: NOW_MS };
+  const publisher = await styledPublisher(traits, { pageSize, deleteShare: 1 });
+  const { vendor, clock } = publisher;
   const second = () => Math.floor(clock.ms / 1000);
-  const shape = { ...plainShape, ...traits };
-  const vendor = styledVendor(shape, () => clock.ms);
   for (let i = 0; i < 60; i++) vendor.write(`r${i}`, second() - 900 + 10 * i);
   const counts = { requests: 0, isRestless: false };
-  const source: Source = {
-    async fetchPage(feed, request, signal) {
-      clock.ms += 10;
-      if (++counts.requests > 5_000) throw new Error('the poll does not end');
-      if (counts.isRestless) vendor.write(`z${10_000 + counts.requests}`, second());
-      return vendor.fetchPage(feed, request, signal);
-    },
+  vendor.beforeAnswer = () => {
+    clock.ms += 10;
+    if (++counts.requests > 5_000) throw new Error('the poll does not end');
+    if (counts.isRestless) vendor.write(`z${10_000 + counts.requests}`, second());
   };
-  const feed = styledFeed(shape, { pageSize, pollIntervalMs: 10, deleteShare: 1 });
-  const publisher = await testPublisher(feed, source);
   return { publisher, vendor, counts, second };
 }
 

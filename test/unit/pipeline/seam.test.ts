@@ -1,19 +1,9 @@
-import type { PageRequest, SourcePage } from '../../../src/source/source';
-import { reconciled } from '../../support/operations';
-import {
-  plainShape,
-  styledFeed,
-  styledVendor,
-  type VendorRow,
-  type VendorShape,
-} from '../../support/styled-vendor';
-import { type TestPublisher, testPublisher } from '../../support/test-publisher';
+import type { PageRequest } from '../../../src/source/source';
+import { NOW, type StyledPublisher, styledPublisher } from '../../support/styled-publisher';
+import type { VendorRow, VendorShape } from '../../support/styled-vendor';
 
 /** APIs that leave out what a scan relies on, each with a publisher of its own. */
-const NOW_MS = 1_790_000_000_000;
-const NOW = NOW_MS / 1000;
-
-let publisher: TestPublisher;
+let publisher: StyledPublisher;
 
 /** @param show what the API makes of the rows of a page */
 async function start(
@@ -21,28 +11,14 @@ async function start(
   seconds: readonly number[],
   pageSize = 2,
   show: (rows: readonly unknown[], request: PageRequest) => readonly unknown[] = (rows) => rows,
-  said: Partial<SourcePage> = {},
 ) {
-  const clock = { ms: NOW_MS };
-  const whole = Object.assign(shape, { ...plainShape, ...shape });
-  const vendor = styledVendor(whole, () => clock.ms);
-  const { write } = vendor;
-  seconds.forEach((second, i) => {
-    write(String.fromCodePoint(97 + (i % 26)) + i, NOW - 9_000 + second);
-  });
-  const beginAt = Number.isFinite(whole.range) ? NOW - 30_000 : undefined;
-  const feed = styledFeed(whole, { pageSize, pollIntervalMs: 10, deleteShare: 1, beginAt });
-  publisher = await testPublisher(feed, {
-    async fetchPage(asked, request, signal) {
-      const page = await vendor.fetchPage(asked, request, signal);
-      return { ...page, ...said, rows: show(page.rows, request) };
-    },
-  });
-  const unknown = () => {
-    const { state } = publisher.owned().deps;
-    return [...vendor.rows.keys()].filter((id) => state.image(id) === undefined);
-  };
-  return { vendor, feed, write, unknown };
+  const beginAt = Number.isFinite(shape.range) ? NOW - 30_000 : undefined;
+  publisher = await styledPublisher(shape, { pageSize, deleteShare: 1, beginAt });
+  const { vendor, unknown } = publisher;
+  vendor.shows = (page, request) => ({ ...page, rows: show(page.rows, request) });
+  for (const [i, second] of seconds.entries())
+    vendor.write(String.fromCodePoint(97 + (i % 26)) + i, NOW - 9_000 + second);
+  return { vendor, unknown, write: vendor.write };
 }
 
 const styles = ['page', 'offset', 'cursor', 'link'] as const;
@@ -52,27 +28,27 @@ describe.each(filters)(
   'a filter of the kind "%s", which leaves out the second that it is asked for',
   (since) => {
     it.each(styles)('hides no row of a feed that is paged by %s, and it is said once', async (style) => {
-      const { unknown, feed } = await start({ style, since }, [10, 20, 20, 30, 40, 75, 75, 140]);
+      const { unknown } = await start({ style, since }, [10, 20, 20, 30, 40, 75, 75, 140]);
       await publisher.poll();
       await publisher.poll({ wide: true });
       expect(unknown()).toEqual([]);
-      await reconciled(publisher, feed);
+      await publisher.reconcile();
       expect(publisher.logger.warnings).toEqual([
         expect.stringContaining('the filter since does not show the rows'),
       ]);
-      const { filter_lag } = publisher.owned().deps.state.offset;
+      const { filter_lag } = publisher.offset();
       expect(filter_lag).toBe({ after: 1, minute: 60, hours: 28_800 }[since]);
     });
 
     it('does not make a reconcile delete what the API still shows', async () => {
-      const { feed, unknown, write } = await start({ style: 'offset', since }, [10, 20, 30, 40]);
+      const { unknown, write } = await start({ style: 'offset', since }, [10, 20, 30, 40]);
       await publisher.poll();
       // It shares its second with the last row of a page.
       write('late', NOW - 9_000 + 20);
       write('fresh', NOW);
       await publisher.poll({ wide: true });
-      await reconciled(publisher, feed);
-      const result = await reconciled(publisher, feed);
+      await publisher.reconcile();
+      const result = await publisher.reconcile();
       expect([result.deleted, unknown()]).toEqual([0, []]);
     });
 
@@ -110,26 +86,26 @@ it('what the first request of a poll has left out is read as soon as the lag of 
   write('late', NOW - 1_005);
   for (const [i, second] of [10, 20, 20, 30, 30].entries()) write(`n${i}`, NOW - 1_000 + second);
   await publisher.poll();
-  expect([unknown(), publisher.owned().deps.state.offset.filter_lag]).toEqual([[], 1]);
+  expect([unknown(), publisher.offset().filter_lag]).toEqual([[], 1]);
 });
 
 it('a filter that leaves out some rows of the second that it is asked for hides none of them', async () => {
   const { unknown } = await start({ style: 'offset', since: 'in part' }, [10, 20, 20, 20, 30, 40], 3);
   await publisher.poll();
   expect(unknown()).toEqual([]);
-  expect(publisher.owned().deps.state.offset.filter_lag).toBe(1);
+  expect(publisher.offset().filter_lag).toBe(1);
   expect(publisher.logger.warnings).toEqual([
     expect.stringContaining('the filter since does not show the rows'),
   ]);
 });
 
 it.each(styles)('a reconcile of a feed by %s finds rows that the filter never shows', async (style) => {
-  const { vendor, unknown, write, feed } = await start({ style, since: 'edited' }, [10, 20, 30, 40, 50]);
+  const { vendor, unknown, write } = await start({ style, since: 'edited' }, [10, 20, 30, 40, 50]);
   for (const id of vendor.rows.keys()) vendor.created.set(id, 0);
   await publisher.poll();
   write('fresh', NOW - 100);
   await publisher.poll({ wide: true });
-  const result = await reconciled(publisher, feed);
+  const result = await publisher.reconcile();
   expect([unknown(), result.deleted, result.missing]).toEqual([[], 0, 0]);
 });
 
@@ -145,12 +121,12 @@ it('a filter by another time is noticed in a second that is wider than a page', 
 it('a row that an API leaves out at the border of two pages is not deleted, for two scans have different borders', async () => {
   let hides = false;
   const seconds = Array.from({ length: 25 }, (_, i) => i);
-  const { feed, vendor } = await start({ style: 'page', filter: false }, seconds, 10, (rows, { pageSize }) =>
+  const { vendor } = await start({ style: 'page', filter: false }, seconds, 10, (rows, { pageSize }) =>
     hides && rows.length === pageSize ? rows.slice(0, -1) : rows,
   );
   await publisher.poll();
   hides = true;
-  const { deleted } = await reconciled(publisher, feed);
+  const { deleted } = await publisher.reconcile();
   expect([deleted, vendor.rows.size]).toEqual([0, 25]);
 });
 
@@ -158,24 +134,24 @@ it.each(['cursor', 'link'] as const)(
   'the first scan of a reconcile reads each page of a %s whose page size cannot be asked for',
   async (style) => {
     const seconds = Array.from({ length: 9 }, (_, i) => i);
-    const { feed, vendor } = await start({ style, filter: false, sized: false, cap: 3 }, seconds);
+    const { vendor } = await start({ style, filter: false, sized: false, cap: 3 }, seconds);
     await publisher.poll();
     // A change without a new `updated`, on the second of three pages.
     const row = vendor.rows.get('e4')!;
     vendor.rows.set('e4', { ...row, notes: 'silent' });
     vendor.asked.length = 0;
-    const { rows, updated } = await reconciled(publisher, feed);
+    const { rows, updated } = await publisher.reconcile();
     expect([rows, updated]).toEqual([9, 1]);
   },
 );
 
 it('a reconcile that moves the borders of pages counts no row twice if some rows have no id', async () => {
   const seconds = Array.from({ length: 27 }, () => 0);
-  const { feed } = await start({ style: 'offset', filter: false }, seconds, 25, (rows) =>
+  await start({ style: 'offset', filter: false }, seconds, 25, (rows) =>
     (rows as readonly VendorRow[]).map((row) => (row.id < 'f' ? { ...row, id: null, name: row.id } : row)),
   );
   await publisher.poll();
-  await reconciled(publisher, feed);
+  await publisher.reconcile();
   expect(publisher.logger.warnings).toEqual([]);
 });
 
@@ -183,12 +159,12 @@ it.each([{ style: 'offset' }, { style: 'page', first: 'one, zero is the same' }]
   'a row that was updated is found by a reconcile, and not deleted, if the filter goes by the time of creation: %j',
   async (shape) => {
     const seconds = Array.from({ length: 47 }, (_, i) => 20 * i);
-    const { feed, vendor, write } = await start({ ...shape, since: 'created' }, seconds, 10);
+    const { vendor, write } = await start({ ...shape, since: 'created' }, seconds, 10);
     await publisher.poll();
     // Requests from the later seconds of a scan do not show it, nor do polls.
     write('e30', NOW);
     await publisher.poll();
-    const { deleted } = await reconciled(publisher, feed);
+    const { deleted } = await publisher.reconcile();
     const { images, state } = publisher.owned().deps;
     expect([deleted, images.decode(state.image('e30')!).updated, vendor.rows.size]).toEqual([0, NOW, 47]);
   },
@@ -198,29 +174,29 @@ it.each(['cursor', 'link'] as const)(
   'a %s that leaves out rows of the second at which a page ends: a reconcile finds them, and deletes none',
   async (style) => {
     const seconds = Array.from({ length: 50 }, (_, i) => i >> 1);
-    const { feed, vendor, unknown } = await start({ style, filter: false }, seconds, 9);
+    const { vendor, unknown } = await start({ style, filter: false }, seconds, 9);
     vendor.named = (next) => {
       const place = JSON.parse(next);
       return JSON.stringify({ ...place, after: [place.after[0], '\uffff'] });
     };
     await publisher.poll();
     expect(unknown().length).toBeGreaterThan(0);
-    await reconciled(publisher, feed);
+    await publisher.reconcile();
     expect(unknown()).toEqual([]);
-    expect((await reconciled(publisher, feed)).deleted).toBe(0);
+    expect((await publisher.reconcile()).deleted).toBe(0);
   },
 );
 
 it.each(['cursor', 'link'] as const)(
   'a reconcile of a feed by %s in ranges of time finds rows that the filter leaves out of its own second',
   async (style) => {
-    const { feed, unknown, write } = await start(
+    const { unknown, write } = await start(
       { style, since: 'in part', range: 3_600, overlaps: true },
       [4_000],
     );
     for (let i = 0; i < 5; i++) write(`n${i}`, NOW - 9_000 + 4_100);
     await publisher.poll();
-    await reconciled(publisher, feed);
+    await publisher.reconcile();
     expect(unknown()).toEqual([]);
   },
 );
@@ -260,10 +236,10 @@ describe.each([
     ['in pairs', false, (i: number) => Math.floor((i + 1) / 2)],
   ] as const)('hide no row %s', async (_, filter, second) => {
     const seconds = Array.from({ length: 100 }, (_row, i) => second(i));
-    const { feed, unknown, vendor } = await start({ style, ...shape, filter, ties: 'by page' }, seconds, 25);
+    const { unknown, vendor } = await start({ style, ...shape, filter, ties: 'by page' }, seconds, 25);
     await publisher.poll();
     expect([unknown(), publisher.logger.warnings]).toEqual([[], []]);
-    const { why } = await reconciled(publisher, feed);
+    const { why } = await publisher.reconcile();
     expect([why, unknown()]).toEqual([null, []]);
     // The other borders were of these walks only.
     vendor.asked.length = 0;
@@ -273,7 +249,7 @@ describe.each([
 
   it('are named if the API decides where pages begin, and nothing is deleted', async () => {
     const odd = { style, ...shape, filter: false, ties: 'by page', sized: false, cap: 25 } as const;
-    const { feed, unknown, vendor } = await start(
+    const { unknown, vendor } = await start(
       odd,
       Array.from({ length: 100 }, (_row, i) => Math.floor((i + 1) / 2)),
     );
@@ -282,28 +258,26 @@ describe.each([
     if (style === 'offset') return expect(unknown()).toEqual([]);
     expect(unknown().length).toBeGreaterThan(0);
     expect(publisher.logger.warnings[0]).toContain('may stand in the place of others');
-    expect(publisher.owned().deps.state.offset.last_complete_scan_ms).toBeNull();
+    expect(publisher.offset().last_complete_scan_ms).toBeNull();
     vendor.rows.delete('b1');
-    const { why, deleted } = await reconciled(publisher, feed);
+    const { why, deleted } = await publisher.reconcile();
     expect([why, deleted]).toEqual(['scan-not-complete', 0]);
   });
 });
 
 it('answers that say that they lack rows teach no lag of the filter', async () => {
-  const said: { -readonly [Member in keyof SourcePage]?: SourcePage[Member] } = {
-    partialBy: '_shards.failed',
-  };
   const seconds = Array.from({ length: 30 }, (_, i) => 10 * i);
-  await start({ style: 'offset', since: 'minute' }, seconds, 10, undefined, said);
+  const { vendor } = await start({ style: 'offset', since: 'minute' }, seconds, 10);
+  vendor.shows = (page) => ({ ...page, partialBy: '_shards.failed' });
   await publisher.poll();
-  expect(publisher.owned().deps.state.offset.filter_lag).toBe(0);
-  delete said.partialBy;
+  expect(publisher.offset().filter_lag).toBe(0);
+  vendor.shows = (page) => page;
   await publisher.poll();
-  expect(publisher.owned().deps.state.offset.filter_lag).toBe(60);
+  expect(publisher.offset().filter_lag).toBe(60);
 });
 
 it('rows that were updated together in a list by id do not end a scan by `updated`', async () => {
-  const { feed, unknown, write } = await start(
+  const { unknown, write } = await start(
     { style: 'link', order: 'id' },
     Array.from({ length: 60 }, (_, i) => i),
     10,
@@ -314,7 +288,7 @@ it('rows that were updated together in a list by id do not end a scan by `update
   for (const id of ids.slice(36, 40)) write(id, NOW - 10);
   await publisher.poll();
   expect(unknown()).toEqual([]);
-  expect((await reconciled(publisher, feed)).deleted).toBe(0);
+  expect((await publisher.reconcile()).deleted).toBe(0);
 });
 
 describe.each([
@@ -327,28 +301,22 @@ describe.each([
 
   /** Pages have begun at 1 until now. */
   async function renumbered() {
-    const shape: { -readonly [Member in keyof VendorShape]: VendorShape[Member] } = {
-      ...plainShape,
-      style: 'page',
-      first: 'one, zero is refused',
-      range,
-    };
-    const api = await start(shape, seconds, pageSize);
+    const api = await start({ style: 'page', first: 'one, zero is refused', range }, seconds, pageSize);
     await publisher.poll();
-    shape.first = 'zero';
+    publisher.shape.first = 'zero';
     return api;
   }
 
   it('lose no record to a reconcile', async () => {
-    const { feed, unknown, write } = await renumbered();
+    const { unknown, write } = await renumbered();
     write('first', NOW - 9_000 + 1);
     // A range without rows does not tell where pages begin.
     if (Number.isFinite(range)) {
-      expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 0 });
+      expect(await publisher.reconcile()).toMatchObject({ deleted: 0 });
       write('later', NOW - 5);
       await publisher.poll();
     }
-    expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 0, missing: 0 });
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, missing: 0 });
     expect(unknown()).toEqual([]);
   });
 
@@ -357,23 +325,20 @@ describe.each([
     for (let i = 0; i < changes; i++) write(`new${i}`, NOW - 500 + i);
     await publisher.poll();
     expect([unknown(), publisher.logger.warnings]).toEqual([[], []]);
-    expect(publisher.owned().deps.state.offset).toMatchObject({ page_begin: 0, filter_lag: 0 });
+    expect(publisher.offset()).toMatchObject({ page_begin: 0, filter_lag: 0 });
   });
 });
 
 it('pages that come to begin at 0 lose no record of a range that has fewer rows than a page', async () => {
-  const shape: { -readonly [Member in keyof VendorShape]: VendorShape[Member] } = {
-    ...plainShape,
-    ...{ style: 'page', first: 'one, zero is empty', range: 600 },
-  };
-  const { feed, vendor, unknown, write } = await start(shape, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 10);
+  const shape = { style: 'page', first: 'one, zero is empty', range: 600 } as const;
+  const { vendor, unknown, write } = await start(shape, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 10);
   await publisher.poll();
-  shape.first = 'zero';
+  publisher.shape.first = 'zero';
   for (const id of [...vendor.rows.keys(), 'new']) write(id, NOW - 20);
   for (let i = 0; i < 2; i++) await publisher.poll({ wide: true });
-  expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 0 });
+  expect(await publisher.reconcile()).toMatchObject({ deleted: 0 });
   await publisher.poll({ wide: true });
-  expect([unknown(), publisher.owned().deps.state.offset.page_begin]).toEqual([[], 0]);
+  expect([unknown(), publisher.offset().page_begin]).toEqual([[], 0]);
 });
 
 it.each([
@@ -396,5 +361,5 @@ it.each([
   isIll = false;
   await publisher.poll({ wide: true });
   await publisher.poll({ wide: true });
-  expect([publisher.owned().deps.state.offset.filter_lag, unknown()]).toEqual([0, []]);
+  expect([publisher.offset().filter_lag, unknown()]).toEqual([0, []]);
 });
