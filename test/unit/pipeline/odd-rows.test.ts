@@ -4,10 +4,10 @@ import { parseJson } from '../../../src/json/parse-json';
 import { UnreadableRow } from '../../../src/json/unreadable-row';
 import { poll } from '../../../src/pipeline/poll';
 import { pollRound } from '../../../src/pipeline/round';
-import { reconcile } from '../../../src/pipeline/rounds/reconcile';
 import { retryDeadLetters } from '../../../src/pipeline/rounds/retry-dead-letters';
 import type { VendorRecord } from '../../../src/types';
 import { testFeed } from '../../support/feeds';
+import { reconciled } from '../../support/operations';
 import { insight, ipo } from '../../support/records';
 import { runs } from '../../support/runs';
 import { scriptedVendor } from '../../support/scripted-vendor';
@@ -27,30 +27,27 @@ function nested(levels: number, as: 'list' | 'object' = 'list', within: unknown 
   return value;
 }
 
-const vendor = scriptedVendor();
-let publisher: TestPublisher | undefined;
-afterEach(async () => {
-  await publisher?.close();
-  publisher = undefined;
-});
+/** Of a row that was not read for its size. */
+const whole = { sha256: 'ab'.repeat(32), bytes: 5_000_000 };
 
-async function started(name: FeedName): Promise<TestPublisher> {
-  await publisher?.close();
+const vendor = scriptedVendor();
+let publisher: TestPublisher;
+
+async function started(name: FeedName): Promise<void> {
   vendor.rows = [];
   publisher = await testPublisher(testFeed(name, { pageSize: 1000, wideOverlapSeconds: 100_000 }), vendor);
   await publisher.poll(); // an empty snapshot: what comes is created
-  return publisher;
 }
 
 async function show(...rows: unknown[]): Promise<void> {
   vendor.rows = rows as Row[];
-  await publisher!.poll({ wide: true });
+  await publisher.poll({ wide: true });
 }
 
 const published = async (name: FeedName) =>
-  (await publisher!.topic(name)).map(({ decoded }) => decoded!.after.id as string).sort();
+  (await publisher.topic(name)).map(({ decoded }) => decoded!.after.id as string).sort();
 const letters = async (name: FeedName) =>
-  (await publisher!.topic(`${name}.dead-letters`)).map(({ decoded }) => decoded!);
+  (await publisher.topic(`${name}.dead-letters`)).map(({ decoded }) => decoded!);
 
 it('a dead letter beside records whose times have milliseconds holds up nothing', async () => {
   const feed = testFeed('ipos', { updatedFormat: 'milliseconds' });
@@ -99,7 +96,7 @@ describe.each(['list', 'object'] as const)('a member that is nested deeply, each
   it('stays a dead letter when dead letters are tried again', async () => {
     await started('ipos');
     await show(ipo({ id: 'a', updated: 1001, unknown: nested(DEEP, as) }));
-    const result = await retryDeadLetters(publisher!.owned().deps);
+    const result = await retryDeadLetters(publisher.owned().deps);
     expect(result).toMatchObject({ retried: 0, still: 1 });
   });
 });
@@ -108,7 +105,7 @@ it('a member that is nested 490 levels deep is published, compared and restored 
   await started('ipos');
   await show(ipo({ id: 'a', updated: 1000, unknown: nested(490) }));
   await show(ipo({ id: 'a', updated: 1001, unknown: nested(490, 'list', 1) }));
-  await publisher!.restart();
+  await publisher.restart();
   await show(ipo({ id: 'a', updated: 1002, unknown: nested(490, 'object') }));
   expect(await published('ipos')).toEqual(['a', 'a', 'a']);
   expect(await letters('ipos')).toStrictEqual([]);
@@ -116,20 +113,13 @@ it('a member that is nested 490 levels deep is published, compared and restored 
 
 it('a row that was not read for its size is a dead letter by its beginning, once, and stays one', async () => {
   await started('ipos');
-  const whole = { sha256: 'ab'.repeat(32), bytes: 5_000_000 };
-  const row = new UnreadableRow(
-    'big',
-    1001,
-    'the row holds too much',
-    '{"id":"big","updated":1001,"x":[',
-    whole,
-  );
+  const row = new UnreadableRow('big', 1001, 'the row holds too much', '{"id":"big","x":[', whole);
   await show(ipo({ id: 'a', updated: 1000 }), row, ipo({ id: 'b', updated: 1002 }));
   await show(row);
   expect(await published('ipos')).toEqual(['a', 'b']);
   const { reason, raw } = row;
   expect(await letters('ipos')).toEqual([expect.objectContaining({ reason, raw, ...whole })]);
-  expect(await retryDeadLetters(publisher!.owned().deps)).toMatchObject({
+  expect(await retryDeadLetters(publisher.owned().deps)).toMatchObject({
     retried: 0,
     still: 1,
   });
@@ -137,26 +127,11 @@ it('a row that was not read for its size is a dead letter by its beginning, once
 
 it('a record that a row shows which was not read is not deleted', async () => {
   await started('ipos');
-  const whole = { sha256: 'ab'.repeat(32), bytes: 5_000_000 };
-  await show(
-    ipo({ id: 'a', updated: 1000 }),
-    ipo({ id: 'big', updated: 1001 }),
-    ipo({ id: 'b', updated: 1002 }),
-  );
-  vendor.rows = [
-    ipo({ id: 'a', updated: 1000 }),
-    new UnreadableRow('big', 1001, 'the row holds too much', '{', whole) as never,
-    ipo({ id: 'b', updated: 1002 }),
-  ];
+  const [a, b] = [ipo({ id: 'a', updated: 1000 }), ipo({ id: 'b', updated: 1002 })];
+  await show(a, ipo({ id: 'big', updated: 1001 }), b);
+  vendor.rows = [a, new UnreadableRow('big', 1001, 'the row holds too much', '{', whole) as never, b];
   const feed = testFeed('ipos', { pageSize: 1000, wideOverlapSeconds: 100_000, deleteShare: 1 });
-  const rest = async () => {};
-  const options = { dryRun: false, allowDeletes: null, between: rest, poll: rest, rest };
-  expect(
-    await reconcile({ ...publisher!.owned().deps, feed }, options, new AbortController().signal),
-  ).toMatchObject({
-    deleted: 0,
-    missing: 0,
-  });
+  expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 0, missing: 0 });
 });
 
 it('a page of any odd rows publishes its good rows, and each odd row is published or a dead letter (property)', async () => {
@@ -225,7 +200,8 @@ it('a page of any odd rows publishes its good rows, and each odd row is publishe
           const kept = await letters(name);
           for (const { raw, bytes } of kept) expect(Buffer.byteLength(raw)).toBe(bytes);
         }
-        await retryDeadLetters(publisher!.owned().deps);
+        await retryDeadLetters(publisher.owned().deps);
+        await publisher.close();
       },
     ),
     { numRuns: runs(8) },
@@ -237,7 +213,7 @@ it.each(['written', 'compared'] as const)(
   async (what) => {
     await started('ipos');
     await show(ipo({ id: 'a', updated: 1000, name: 'A' }), ipo({ id: 'b', updated: 1000, name: 'B' }));
-    const { deps } = publisher!.owned();
+    const { deps } = publisher.owned();
     const refuse = <Result>({ values: { name } }: VendorRecord, step: () => Result): Result => {
       if (name === 'odd') throw new RangeError('out of room');
       return step();

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import type { ProducerRecord } from '../../../src/log/commit-log';
-import { reconcile } from '../../../src/pipeline/rounds/reconcile';
+import { reconciled } from '../../support/operations';
 import { insight, ipo } from '../../support/records';
 import { runs } from '../../support/runs';
 import { type ScriptedPublisher, scriptedPublisher } from '../../support/scripted-publisher';
@@ -132,25 +132,18 @@ describe('a change that is too large for the log', () => {
 
   it('is a delete of a record that was published when the log took more: it is no delete that is done', async () => {
     const publisher = await scriptedPublisher('ipos', 200_000);
-    await show(
-      publisher,
-      small,
-      large,
-      { ...small, id: 'other', updated: 1001 },
-      { ...small, id: 'last', updated: 1002 },
-    );
+    const last = { ...small, id: 'last', updated: 1002 };
+    await show(publisher, small, large, { ...small, id: 'other', updated: 1001 }, last);
     Object.assign(publisher.session, { maxRecordBytes: LIMIT });
-    publisher.vendor.rows = [small, { ...small, id: 'last', updated: 1002 }];
-    const reconciled = async (dryRun: boolean) => {
-      const turns = { between: async () => {}, rest: async () => {}, poll: async () => {} };
-      const options = { dryRun, allowDeletes: 2, ...turns };
-      return reconcile(publisher.owned.deps, options, new AbortController().signal);
-    };
+    publisher.vendor.rows = [small, last];
+    const { owned } = publisher;
+    const reconcile = (dryRun: boolean) =>
+      reconciled({ owned: () => owned, poll: publisher.poll }, owned.deps.feed, { dryRun, allowDeletes: 2 });
     const expected = { deleted: 1, missing: 1, why: 'too-large' };
-    expect(await reconciled(true)).toMatchObject(expected);
+    expect(await reconcile(true)).toMatchObject(expected);
     expect(publisher.topic('ipos.dead-letters')).toStrictEqual([]);
-    expect(await reconciled(false)).toMatchObject(expected);
-    expect(await reconciled(false)).toMatchObject({ deleted: 0, missing: 1, why: 'too-large' });
+    expect(await reconcile(false)).toMatchObject(expected);
+    expect(await reconcile(false)).toMatchObject({ deleted: 0, missing: 1, why: 'too-large' });
 
     expect(publisher.topic('ipos.dead-letters')).toMatchObject([
       { reason: expect.stringContaining('too large'), raw: expect.stringContaining('"large"') },
