@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { ipos } from '../../src/feeds/ipos';
 import type { FeedSession, FeedTopics } from '../../src/log/commit-log';
@@ -41,4 +42,26 @@ export function localLogs(usual: Options = {}) {
       return { log, session: await log.commitLog.acquire(of, deadline()) };
     },
   };
+}
+
+/** A process that owns a feed of a log. @param steps its program, in which `commit` commits 6,000 records */
+export function committingProcess(dataDir: string, steps: string) {
+  const program = `
+    const { openLocalLog } = require('./src/log/local/local-log.ts');
+    const { feedTopics } = require('./src/log/topics.ts');
+    const topics = feedTopics({ name: 'ipos', topic: 'ipos', transitions: [] }, '');
+    const records = Array.from({ length: 6000 }, (_, i) => (
+      { topic: 'ipos', key: String(i), value: Buffer.alloc(500), headers: {}, timestamp: 1 }
+    ));
+    async function main() {
+      const { commitLog } = openLocalLog({ dataDir: process.argv[1] });
+      const session = await commitLog.acquire(topics, new AbortController().signal);
+      const position = { incarnation: 'i', ownerEpoch: session.ownerEpoch, commit: 1 };
+      const commit = () => session.commit({ feed: 'ipos', records, position });
+      ${steps}
+    }
+    void main();`;
+  const args = ['--require', 'tsx/cjs', '-e', program, dataDir];
+  const { status, signal, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  return { status, signal, stdout, stderr };
 }

@@ -1,16 +1,23 @@
-import { spawnSync } from 'node:child_process';
 import { renameSync } from 'node:fs';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { analysts } from '../../../../src/feeds/analysts';
+import type { LocalLog } from '../../../../src/log/local/local-log';
 import { feedTopics } from '../../../../src/log/topics';
-import { localLogs } from '../../../support/local-logs';
+import { committingProcess, localLogs } from '../../../support/local-logs';
 import { batch, deadline, readAll, record } from '../../../support/log-records';
 
 const { folder, topics, open, own } = localLogs();
 const page = (size: number, name = topics.changes.name) =>
   Array.from({ length: size }, (_, i) => record(name, `${i}`, Buffer.alloc(500, i)));
 const large = page(2_000);
+
+/** There are so many changes, each in a place of its own. */
+async function expectRecords({ commitLog }: LocalLog, count: number): Promise<void> {
+  const read = await readAll(commitLog, ['ipos']);
+  expect(read).toHaveLength(count);
+  expect(new Set(read.map(({ partition, logOffset }) => `${partition} ${logOffset}`)).size).toBe(count);
+}
 
 describe('large commits of the embedded log', () => {
   it('the event loop goes on while a large batch is committed', async () => {
@@ -22,7 +29,7 @@ describe('large commits of the embedded log', () => {
     clearInterval(ticking);
 
     expect(ticks).toBeGreaterThan(0);
-    expect(await readAll(log.commitLog, ['ipos'])).toHaveLength(large.length);
+    await expectRecords(log, large.length);
   });
 
   it('large and small batches of two feeds are committed in the order of the calls', async () => {
@@ -43,10 +50,7 @@ describe('large commits of the embedded log', () => {
     ]);
 
     expect(order).toEqual(['large', 'small', 'other', 'large again']);
-    const read = await readAll(log.commitLog, ['ipos']);
-    expect(read).toHaveLength(2_403);
-    const offsets = read.map(({ partition, logOffset }) => `${partition} ${logOffset}`);
-    expect(new Set(offsets).size).toBe(read.length);
+    await expectRecords(log, 2_403);
   });
 
   it('a large batch of an owner that lost the feed is refused, and leaves nothing', async () => {
@@ -55,9 +59,9 @@ describe('large commits of the embedded log', () => {
 
     await expect(fenced.commit(batch(fenced, topics, large))).rejects.toMatchObject({ code: 'LOG_FENCED' });
 
-    expect(await readAll(log.commitLog, ['ipos'])).toEqual([]);
+    await expectRecords(log, 0);
     await owner.commit(batch(owner, topics, large));
-    expect(await readAll(log.commitLog, ['ipos'])).toHaveLength(large.length);
+    await expectRecords(log, large.length);
   });
 
   it.each([
@@ -77,8 +81,7 @@ describe('large commits of the embedded log', () => {
     await log.commitLog.close();
     for (const part of ['', '-wal', '-shm'])
       renameSync(moved + part, path.join(folder(), `highwater.db${part}`));
-    const again = open();
-    expect(await readAll(again.commitLog, ['ipos'])).toHaveLength(commits * large.length);
+    await expectRecords(open(), commits * large.length);
   });
 
   it('a feed is released, and the log closed, after the commit that is under way', async () => {
@@ -87,8 +90,7 @@ describe('large commits of the embedded log', () => {
     await log.commitLog.close();
     await committed;
 
-    const again = open();
-    expect(await readAll(again.commitLog, ['ipos'])).toHaveLength(large.length);
+    await expectRecords(open(), large.length);
   });
 
   /** The n-th message from now on is not sent; this happens instead. */
@@ -119,9 +121,7 @@ describe('large commits of the embedded log', () => {
       const { session: next } = await own(log);
       await next.commit(batch(next, topics, large, 2));
 
-      const read = await readAll(log.commitLog, ['ipos']);
-      expect(new Set(read.map(({ partition, logOffset }) => `${partition} ${logOffset}`)).size).toBe(4_000);
-      expect(read).toHaveLength(4_000);
+      await expectRecords(log, 4_000);
     },
   );
 
@@ -140,7 +140,7 @@ describe('large commits of the embedded log', () => {
     const { session: next } = await own(log);
     await next.commit(batch(next, topics, large));
 
-    expect(await readAll(log.commitLog, ['ipos'])).toHaveLength(large.length);
+    await expectRecords(log, large.length);
   });
 
   it('a batch of which slices are missing at the thread is not committed', async () => {
@@ -150,7 +150,7 @@ describe('large commits of the embedded log', () => {
     await expect(session.commit(batch(session, topics, large))).rejects.toThrow('3 of 4 slices have arrived');
     post.mockRestore();
 
-    expect(await readAll(log.commitLog, ['ipos'])).toEqual([]);
+    await expectRecords(log, 0);
   });
 
   it('another log of this process on the same folder waits for its turn, not for the file', async () => {
@@ -167,7 +167,7 @@ describe('large commits of the embedded log', () => {
       await other.commitLog.append(shared, [record('letters', `${n}`, null)], deadline());
     await committed;
 
-    expect(await readAll(log.commitLog, ['ipos'])).toHaveLength(large.length);
+    await expectRecords(log, large.length);
   });
 
   it.each(messages)('a batch whose message %i cannot be copied to the thread is taken again', async (nth) => {
@@ -183,12 +183,7 @@ describe('large commits of the embedded log', () => {
     await session.commit(batch(session, topics, large, 2));
     await log.commitLog.close();
 
-    const again = open();
-    const read = await readAll(again.commitLog, ['ipos']);
-    expect(read).toHaveLength(large.length + 3);
-    expect(new Set(read.map(({ partition, logOffset }) => `${partition} ${logOffset}`)).size).toBe(
-      read.length,
-    );
+    await expectRecords(open(), large.length + 3);
   });
 
   it.each([2, 3, 4])(
@@ -203,9 +198,9 @@ describe('large commits of the embedded log', () => {
       await expect(session.commit(batch(session, topics, large))).rejects.toThrow('undefined');
       post.mockRestore();
 
-      expect(await readAll(log.commitLog, ['ipos'])).toEqual([]);
+      await expectRecords(log, 0);
       await session.commit(batch(session, topics, large));
-      expect(await readAll(log.commitLog, ['ipos'])).toHaveLength(large.length);
+      await expectRecords(log, large.length);
     },
   );
 
@@ -218,7 +213,7 @@ describe('large commits of the embedded log', () => {
     );
     await session.commit(batch(session, topics, page(3)));
 
-    expect(await readAll(log.commitLog, ['ipos'])).toHaveLength(3);
+    await expectRecords(log, 3);
   });
 
   it('of a key that has images in several slices the last one stays', async () => {
@@ -235,25 +230,7 @@ describe('large commits of the embedded log', () => {
   });
 
   it('a process lives on until it is told that its batch is committed', () => {
-    const program = `
-      const { openLocalLog } = require('./src/log/local/local-log.ts');
-      const { feedTopics } = require('./src/log/topics.ts');
-      const topics = feedTopics({ name: 'ipos', topic: 'ipos', transitions: [] }, '');
-      const records = Array.from({ length: 6000 }, (_, i) => (
-        { topic: 'ipos', key: String(i), value: Buffer.alloc(500), headers: {}, timestamp: 1 }
-      ));
-      async function main() {
-        const { commitLog } = openLocalLog({ dataDir: process.argv[1] });
-        const session = await commitLog.acquire(topics, new AbortController().signal);
-        const { ownerEpoch } = session;
-        await session.commit({ feed: 'ipos', records, position: { incarnation: 'i', ownerEpoch, commit: 1 } });
-        process.stdout.write('committed');
-      }
-      void main();`;
-    const args = ['--require', 'tsx/cjs', '-e', program, folder()];
-    const { status, signal, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-
-    expect({ status, signal, stdout, stderr }).toEqual({
+    expect(committingProcess(folder(), "await commit(); process.stdout.write('committed');")).toEqual({
       status: 0,
       signal: null,
       stdout: 'committed',

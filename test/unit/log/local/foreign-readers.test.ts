@@ -1,17 +1,12 @@
 import { statSync, truncateSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { ipos } from '../../../../src/feeds/ipos';
 import { walWatch } from '../../../../src/log/local/file/checkpointer';
 import { networkNamed, networkOf } from '../../../../src/log/local/file/network-folder';
 import { connectReadOnly, prepare } from '../../../../src/log/local/file/sqlite';
-import { openLocalLog } from '../../../../src/log/local/local-log';
-import { feedTopics } from '../../../../src/log/topics';
-import { batch, deadline, record } from '../../../support/log-records';
+import { localLogs } from '../../../support/local-logs';
+import { batch, record } from '../../../support/log-records';
 import { quietLogger } from '../../../support/source';
-import { tempFolder } from '../../../support/temp-folder';
 
-const folder = tempFolder();
-const file = () => path.join(folder(), 'highwater.db');
+const { folder, file, topics, own } = localLogs();
 const MB = 1_000_000;
 
 it('warns when the write-ahead log grows on although it is larger than without a foreign reader, and at twice the size again', () => {
@@ -30,9 +25,7 @@ it('warns when the write-ahead log grows on although it is larger than without a
 });
 
 it('counts the write-ahead log that a foreign reader holds as space of the log', async () => {
-  const log = openLocalLog({ dataDir: folder() });
-  const topics = feedTopics(ipos, '');
-  const session = await log.commitLog.acquire(topics, deadline());
+  const { log, session } = await own();
   const reader = connectReadOnly(file(), 5_000);
   reader.exec('BEGIN');
   prepare(reader, 'SELECT count(*) FROM records').all();
@@ -43,7 +36,6 @@ it('counts the write-ahead log that a foreign reader holds as space of the log',
   expect(log.space()!.total).toBeGreaterThanOrEqual(wal + statSync(file()).size);
   reader.exec('COMMIT');
   reader.close();
-  await log.commitLog.close();
 });
 
 it.each([

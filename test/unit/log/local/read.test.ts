@@ -1,17 +1,13 @@
-import path from 'node:path';
-import { ipos } from '../../../../src/feeds/ipos';
 import type { FeedSession } from '../../../../src/log/commit-log';
-import { connect, prepare } from '../../../../src/log/local/file/sqlite';
-import { type LocalLog, openLocalLog } from '../../../../src/log/local/local-log';
-import { feedTopics } from '../../../../src/log/topics';
+import { prepare } from '../../../../src/log/local/file/sqlite';
+import type { LocalLog } from '../../../../src/log/local/local-log';
+import { localLogs } from '../../../support/local-logs';
 import { batch, deadline, readAll, record } from '../../../support/log-records';
-import { tempFolder } from '../../../support/temp-folder';
 
-const topics = feedTopics(ipos, '');
+const { topics, own, outside } = localLogs();
 const options = { fromBeginning: true, follow: false };
 
 describe('reading the embedded log', () => {
-  const folder = tempFolder();
   let log: LocalLog;
   let session: FeedSession;
   let commits: number;
@@ -25,12 +21,9 @@ describe('reading the embedded log', () => {
   }
 
   beforeEach(async () => {
-    log = openLocalLog({ dataDir: folder() });
-    session = await log.commitLog.acquire(topics, deadline());
+    ({ log, session } = await own());
     commits = 0;
   });
-
-  afterEach(() => log.commitLog.close());
 
   it('merges partitions and topics as they were committed, over many batches of a reader', async () => {
     // Long runs in one partition make the reader run out of one before the others.
@@ -67,10 +60,8 @@ describe('reading the embedded log', () => {
     const newest = new Map<string, string>();
     let read = 0;
 
-    for await (const { key, value } of log.commitLog.read(['ipos.current'], {
-      ...options,
-      signal: deadline(),
-    })) {
+    const reading = log.commitLog.read(['ipos.current'], { ...options, signal: deadline() });
+    for await (const { key, value } of reading) {
       newest.set(key, String(value));
       // Keys that were read and keys that were not.
       if (read++ === 300)
@@ -88,7 +79,7 @@ describe('reading the embedded log', () => {
     await reading.next();
 
     await commit(numbered('ipos', 2000, 10));
-    const db = connect(path.join(folder(), 'highwater.db'), 0);
+    const db = outside(0);
 
     expect(prepare(db, 'PRAGMA wal_checkpoint(TRUNCATE)').all()).toEqual([[0, 0, 0]]);
     await commit(numbered('ipos', 2010, 10));
@@ -115,7 +106,7 @@ describe('reading the embedded log', () => {
     for await (const { value } of log.commitLog.read(['ipos'], { ...options, signal: deadline() })) {
       seen.push(String(value));
       if (seen.length !== 400) continue;
-      const db = connect(path.join(folder(), 'highwater.db'), 5000);
+      const db = outside();
       db.exec('VACUUM');
       db.close();
     }
@@ -127,13 +118,9 @@ describe('reading the embedded log', () => {
   it('ends with the log that it reads from', async () => {
     const stop = deadline();
     const reading = (async () => {
-      for await (const _ of log.commitLog.read(['ipos'], {
-        fromBeginning: true,
-        follow: true,
-        signal: stop,
-      })) {
-        // Nothing is ever written.
-      }
+      const forever = { fromBeginning: true, follow: true, signal: stop };
+      // Nothing is ever written.
+      for await (const _ of log.commitLog.read(['ipos'], forever));
     })();
     await log.commitLog.close();
     await reading;
