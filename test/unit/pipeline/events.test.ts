@@ -69,16 +69,6 @@ describe('the diff', () => {
     expect(ipos.images(moved!).before).toMatchObject({ updated: 1, price_public_offering: '10.000' });
   });
 
-  it('compares a record that comes twice in a page with what the first made of it', () => {
-    const events = ipos.page([
-      ipo({ id: 'b', updated: 1, deal_status: 'Rumored' }),
-      ipo({ id: 'b', updated: 2, deal_status: 'Priced' }),
-      ipo({ id: 'b', updated: 2, deal_status: 'Priced' }),
-    ]);
-    expect(ops(events)).toBe('cu');
-    expect(events[1]!.change.before).toEqual(events[0]!.change.after);
-  });
-
   it('publishes what appears in extra, what changes there and what leaves it', () => {
     expect(fields(next({ cusip: { a: 1, b: 2 } }))).toEqual([['extra.cusip']]);
     expect(next({ cusip: { b: 2, a: 1 } })).toStrictEqual([]);
@@ -86,15 +76,6 @@ describe('the diff', () => {
     expect(fields(next({ insider_lockup_days: '180 days' }))).toEqual([
       ['insider_lockup_days', 'extra.cusip', 'extra.insider_lockup_days'],
     ]);
-  });
-
-  it('numbers changes without a gap and over restarts', async () => {
-    const first = ipos.page([ipo({ id: 'x' }), ipo({ id: 'y' })]);
-    await ipos.restart();
-    const second = ipos.page([ipo({ id: 'x' }), ipo({ id: 'y', name: 'Other' }), ipo({ id: 'z' })]);
-    expect([...first, ...second].map(({ tail }) => tail.event_id)).toEqual(
-      [2, 3, 4, 5].map((seq) => `ipos:abcd1234:${seq}`),
-    );
   });
 });
 

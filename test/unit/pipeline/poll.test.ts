@@ -215,22 +215,6 @@ describe('pages while a scan catches up', () => {
     ]);
   });
 
-  it('are dropped with those before them, over which they were compared, when these cannot be committed', async () => {
-    const publisher = await publisherOf('ipos');
-    const { session, vendor, owned } = publisher;
-    vendor.rows = ipos(100);
-    const { offset } = owned.deps.state;
-    session.failNext(new HighwaterError('LOG_FAILED', 'no'));
-    session.beforeCommit = () => passing(1_000);
-    await expect(publisher.poll()).rejects.toMatchObject({ code: 'LOG_FAILED' });
-    expect(session.transactions).toHaveLength(1);
-    expect(publisher.reports).toStrictEqual([]);
-    expect(owned.deps.state.offset).toEqual(offset);
-    expect(owned.deps.state.recordCount).toBe(0);
-    expect(await publisher.poll()).toMatchObject({ changes: 100, complete: true });
-    expect(seqs(publisher)).toEqual(upTo(100));
-  });
-
   it('count as drifted once they are committed', async () => {
     const { session, vendor, owned, poll } = await publisherOf('ipos');
     vendor.rows = ipos(30).map((row) => ({ ...row, cusip: '7' }));

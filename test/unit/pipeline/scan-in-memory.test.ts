@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { HighwaterError } from '../../../src/errors';
 import type { Feed } from '../../../src/feeds/feed';
 import { unknownPaging } from '../../../src/pipeline/scan/pages/paging';
@@ -8,7 +7,6 @@ import type { PageRequest } from '../../../src/source/source';
 import type { ScanPage } from '../../../src/types';
 import { testFeed } from '../../support/feeds';
 import { pagedSource } from '../../support/paged-source';
-import { runs } from '../../support/runs';
 import { quietLogger } from '../../support/source';
 
 /** The present of both clocks, Unix seconds. */
@@ -262,36 +260,4 @@ it('a wide poll learns that pages have become shorter', async () => {
   const paging = { ...known, longestPage: 30 };
   const { last } = await poll(serving(from(50_000, 70), 20), { wide: true, paging });
   expect(last.paging.longestPage).toBe(20);
-});
-
-it('a scan shows all rows, whatever they are (property)', async () => {
-  const seconds = fc.array(
-    fc.oneof(fc.integer({ min: 49_995, max: 50_060 }), fc.constant(50_007), fc.constant(PRESENT - 1)),
-    { maxLength: 120 },
-  );
-  await fc.assert(
-    fc.asyncProperty(
-      seconds,
-      fc.boolean(),
-      fc.boolean(),
-      fc.boolean(),
-      async (others, wide, snapshot, turned) => {
-        // The record that set the mark, and others.
-        const some = [50_000, ...others];
-        const all = at(...some);
-        const show = serving(all);
-        const { ids, last, pages, warnings } = await poll(
-          (asked) => (turned ? [...show(asked)].reverse() : show(asked)),
-          { wide, snapshot },
-          { pageSize: 30 },
-        );
-        expect([ids.size, warnings]).toStrictEqual([all.length, []]);
-        expect(pages.filter(({ progress }) => progress.complete)).toHaveLength(1);
-        expect(last).toMatchObject({ complete: true, settled: true, duringSnapshot: snapshot });
-        if (last.paging.ordered || !snapshot)
-          expect(last.highWaterMark).toBe(Math.max(...some.filter((second) => second <= PRESENT)));
-      },
-    ),
-    { numRuns: runs(40) },
-  );
 });

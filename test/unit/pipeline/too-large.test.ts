@@ -70,14 +70,6 @@ describe('a change that is too large for the log', () => {
     expect(publisher.topic('ipos.dead-letters')).toHaveLength(2);
   });
 
-  it('is published as created once it is small enough', async () => {
-    const publisher = await scriptedPublisher('ipos', LIMIT);
-    await show(publisher, small, large);
-    await show(publisher, small, { ...large, updated: 1002, notes: 'short' });
-    expect(changes(publisher)).toEqual(['1 c small', '2 c large']);
-    expectChained(publisher);
-  });
-
   it('leaves the image as published: what comes next goes on from there', async () => {
     const publisher = await scriptedPublisher('ipos', LIMIT);
     await show(publisher, { ...large, notes: 'short' });
@@ -86,17 +78,6 @@ describe('a change that is too large for the log', () => {
     expect(changes(publisher)).toEqual(['1 c large', '2 u large']);
     expectChained(publisher);
     expect(publisher.topic('ipos.dead-letters')).toHaveLength(1);
-  });
-
-  it('is one whose images together are too large, though each alone is not', async () => {
-    const publisher = await scriptedPublisher('ipos', LIMIT);
-    await show(publisher, { ...large, notes: 'a'.repeat(12_000) });
-    await show(publisher, { ...large, notes: 'b'.repeat(12_000), updated: 1002 });
-    await show(publisher, { ...large, notes: 'c'.repeat(4_000), updated: 1003 });
-    expect(changes(publisher)).toEqual(['1 c large', '2 u large']);
-    expect(publisher.topic('ipos.dead-letters')).toHaveLength(1);
-    expectWithin(publisher.records(), LIMIT);
-    expectChained(publisher);
   });
 
   it('is one of a small record whose transition tells of a large one', async () => {
