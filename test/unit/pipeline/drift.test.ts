@@ -8,17 +8,16 @@ import { testPublisher } from '../../support/test-publisher';
 
 const schema = readSchema('analyst.avsc');
 
-function listener() {
+function listening() {
   const said: { level: string; message: string; facts: LogFacts }[] = [];
   const on = (level: string) => (message: string, facts?: LogFacts) =>
     void said.push({ level, message, facts: facts! });
   const logger: Logger = { error: on('error'), warn: on('warn'), info: on('info'), debug: on('debug') };
-  return { said, logger };
+  return { said, drift: createDrift({ name: 'analysts', updatedField: 'updated' }, logger) };
 }
 
 it('names each path once, with what was found and what becomes of it, and counts the rest', () => {
-  const { said, logger } = listener();
-  const drift = createDrift({ name: 'analysts', updatedField: 'updated' }, logger);
+  const { said, drift } = listening();
   const accuracy = 'ratings_accuracy.1m_stdev';
   for (let i = 0; i < 3; i++) {
     drift.note({ cusip: `"${'x'.repeat(1000)}"`, [accuracy]: '{"a":1}' }, schema);
@@ -56,8 +55,7 @@ it('names each path once, with what was found and what becomes of it, and counts
 });
 
 it('does not count an unknown member before it has a value', () => {
-  const { said, logger } = listener();
-  const drift = createDrift({ name: 'analysts', updatedField: 'updated' }, logger);
+  const { said, drift } = listening();
   drift.note({ note: 'null', tags: '[]', links: '{}' }, schema);
   expect([drift.found().paths, said]).toEqual([[], []]);
   drift.note({ note: '"late"', tags: '[]', name_first: '[]' }, schema);
@@ -68,8 +66,7 @@ it('does not count an unknown member before it has a value', () => {
 });
 
 it('does not grow with the names that a vendor thinks of', () => {
-  const { said, logger } = listener();
-  const drift = createDrift({ name: 'analysts', updatedField: 'updated' }, logger);
+  const { said, drift } = listening();
   for (let i = 0; i < 5000; i++) drift.note({ [`id_${i}`]: '1' }, schema);
   drift.note({ id_7: '1', ['y'.repeat(10_000)]: '1' }, schema);
   const { paths, others } = drift.found();
@@ -82,8 +79,7 @@ it('does not grow with the names that a vendor thinks of', () => {
 });
 
 it('cuts a name that is very long', () => {
-  const { said, logger } = listener();
-  const drift = createDrift({ name: 'analysts', updatedField: 'updated' }, logger);
+  const { said, drift } = listening();
   drift.note({ ['y'.repeat(10_000)]: '1' }, schema);
   expect(said[0]!.message.length).toBeLessThan(300);
   expect(drift.found().paths[0]!.path).toBe(`${'y'.repeat(200)}…`);
@@ -93,23 +89,19 @@ it('counts what is published, however often it is read', async () => {
   const feed = testFeed('analysts', { pageSize: 10, wideOverlapSeconds: 100_000 });
   const vendor = scriptedVendor();
   const publisher = await testPublisher(feed, vendor);
-  try {
-    vendor.rows = [
-      analyst({ id: 'a', updated: 5, cusip: '1' }),
-      analyst({ id: 'b', updated: 6, firm_name: {} }),
-    ];
-    const { drift } = publisher.owned().deps;
-    for (let i = 0; i < 3; i++) await publisher.poll({ wide: true });
-    vendor.rows = [...vendor.rows, analyst({ id: 'a', updated: 7, cusip: '2' })];
-    await publisher.poll({ wide: true });
-    expect(drift.found().paths).toEqual([
-      { path: 'cusip', expected: null, type: 'text', count: 2 },
-      { path: 'firm_name', expected: 'string', type: 'object', count: 1 },
-    ]);
-    expect(publisher.logger.warnings).toEqual([
-      'Feed analysts: firm_name came as object, where the schema has string.',
-    ]);
-  } finally {
-    await publisher.close();
-  }
+  vendor.rows = [
+    analyst({ id: 'a', updated: 5, cusip: '1' }),
+    analyst({ id: 'b', updated: 6, firm_name: {} }),
+  ];
+  const { drift } = publisher.owned().deps;
+  for (let i = 0; i < 3; i++) await publisher.poll({ wide: true });
+  vendor.rows = [...vendor.rows, analyst({ id: 'a', updated: 7, cusip: '2' })];
+  await publisher.poll({ wide: true });
+  expect(drift.found().paths).toEqual([
+    { path: 'cusip', expected: null, type: 'text', count: 2 },
+    { path: 'firm_name', expected: 'string', type: 'object', count: 1 },
+  ]);
+  expect(publisher.logger.warnings).toEqual([
+    'Feed analysts: firm_name came as object, where the schema has string.',
+  ]);
 });

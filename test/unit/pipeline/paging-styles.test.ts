@@ -143,13 +143,6 @@ describe.each(styles)('a feed that is paged by %s', (style) => {
     expect(next.last).toMatchObject({ complete: true, highWaterMark: 50_200 });
   });
 
-  it('is read though a second is wider than a page', async () => {
-    const wide = at(...Array.from({ length: 95 }, () => 50_100));
-    const shown = await read({ style }, vendorOf({ style }, wide), {}, { pageSize: 40 });
-    expect([shown.error, shown.ids.size]).toEqual([null, 95]);
-    expect(shown.last).toMatchObject({ complete: true, settled: true, highWaterMark: 50_100 });
-  });
-
   it('is read at each poll as a whole, in no order, where there is no filter', async () => {
     const shape = { style, filter: false };
     const vendor = vendorOf(shape, from(50_000, 100));
@@ -175,22 +168,6 @@ describe.each(styles)('a feed that is paged by %s', (style) => {
         { pageSize: 1000 },
       );
       expect([error, ids.size, last?.complete, last?.settled]).toEqual([null, 100, true, true]);
-    }
-  });
-
-  it('is read in whatever order its rows come', async () => {
-    for (const order of ['newest', 'id'] as const) {
-      const rows = at(...Array.from({ length: 100 }, (_, i) => 50_000 + ((i * 37) % 100)));
-      const { error, ids, last } = await read(
-        { style, order },
-        vendorOf({ style, order }, rows),
-        {},
-        {
-          pageSize: 30,
-        },
-      );
-      expect([error, ids.size, last?.settled]).toEqual([null, 100, true]);
-      expect(last).toMatchObject({ highWaterMark: 50_099, paging: { ordered: false } });
     }
   });
 });
