@@ -20,6 +20,8 @@ const LINGER_MS = 200;
 const ipos = (n: number): Row[] =>
   Array.from({ length: n }, (_, i) => ipo({ id: `ipo-${i}`, updated: 1000 + i }));
 
+const byTime = (...rows: readonly Row[]) => rows.toSorted((a, b) => Number(a.updated) - Number(b.updated));
+
 /** How many pages each transaction had. */
 function pagesPerCommit({ reports }: Publisher): number[] {
   const counts = new Map<number, number>();
@@ -72,13 +74,7 @@ describe('pages while a scan catches up', () => {
       const records = publisher.records().filter((record) => record.topic === topic);
       expect(records.map(({ timestamp }) => timestamp)).toEqual(observed);
     }
-    expect(publisher.reports.map(({ progress }) => progress.complete)).toEqual([
-      false,
-      false,
-      false,
-      false,
-      true,
-    ]);
+    expect(publisher.reports.findIndex(({ progress }) => progress.complete)).toBe(4);
   });
 
   it('are committed one by one, soon after they were read, when the API is slow', async () => {
@@ -173,9 +169,7 @@ describe('pages while a scan catches up', () => {
     const publisher = await publisherOf('ipos');
     const { state } = publisher.owned.deps;
     const { offset } = state;
-    publisher.vendor.rows = [...ipos(30), { name: 'No Id Inc', updated: 1005 }].sort(
-      (a, b) => (a.updated as number) - (b.updated as number),
-    );
+    publisher.vendor.rows = byTime(...ipos(30), { name: 'No Id Inc', updated: 1005 });
     publisher.session.failNext(new HighwaterError('LOG_FAILED', 'no'));
     await expect(publisher.poll()).rejects.toMatchObject({ code: 'LOG_FAILED' });
     expect(publisher.reports).toStrictEqual([]);
@@ -191,9 +185,7 @@ describe('pages while a scan catches up', () => {
   it('are read and compared while those before them are committed, one transaction after the other', async () => {
     const publisher = await publisherOf('ipos');
     const { session, vendor, owned } = publisher;
-    vendor.rows = [...ipos(100), ipo({ id: 'ipo-3', updated: 1050, name: 'Second name' })].sort(
-      (a, b) => (a.updated as number) - (b.updated as number),
-    );
+    vendor.rows = byTime(...ipos(100), ipo({ id: 'ipo-3', updated: 1050, name: 'Second name' }));
     let underWay = 0;
     const seen: { readonly requests: number; readonly counted: number }[] = [];
     const first = vendor.requests.length;
@@ -258,10 +250,7 @@ describe('pages while a scan catches up', () => {
 
   it('are chained: a record that changes on one and again on a later one is two events of one transaction', async () => {
     const publisher = await publisherOf('ipos');
-    publisher.vendor.rows = ipos(30);
-    publisher.vendor.rows = [...ipos(30), ipo({ id: 'ipo-3', updated: 1025, name: 'Second name' })].sort(
-      (a, b) => (a.updated as number) - (b.updated as number),
-    );
+    publisher.vendor.rows = byTime(...ipos(30), ipo({ id: 'ipo-3', updated: 1025, name: 'Second name' }));
     await publisher.poll();
     expect(pagesPerCommit(publisher)).toEqual([4]);
     const [created, updated] = eventsOf(publisher, 'ipo-3');
