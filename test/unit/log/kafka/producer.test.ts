@@ -146,7 +146,8 @@ it('commits at once under a quota, and begins the next transaction when the quot
   await producer.send(everywhere, CompressionTypes.None);
   await producer.commit();
   await producer.begin(everywhere);
-  expect(performance.now() - wroteAt).toBeGreaterThanOrEqual(199);
+  // A timer may end a moment early by this clock.
+  expect(performance.now() - wroteAt).toBeGreaterThanOrEqual(190);
   expect(calls.at(-1)).toMatch(/^add /);
 });
 
