@@ -89,12 +89,12 @@ export class ScanPosition {
 
   /** Does not move on from answers that have left out rows of any second. */
   set highWaterMark(second: number) {
-    this.mark = hasHoles(this.reader.hidden) ? Math.min(this.mark, second) : second;
+    this.mark = hasHoles(this.reader.announced.hidden) ? Math.min(this.mark, second) : second;
   }
 
   page(page: FetchedPage, complete = false): ScanPage {
     const { highWaterMark, shownBelow, duringSnapshot, settled, repeats, reader } = this;
-    const { hidden } = reader;
+    const { hidden } = reader.announced;
     if (hidden !== null) this.warnOfHidden(hidden);
     this.agedMs = Math.max(this.agedMs, page.agedMs);
     this.hasShownRows ||= page.rows.length > 0;
@@ -106,7 +106,7 @@ export class ScanPosition {
       complete: complete && this.blockedBy === null && !(duringSnapshot && hasHoles(hidden)),
       settled: settled && hidden === null,
       repeats: repeats || hidden !== null,
-      leavesOut: this.leavesOut || this.reader.mayBeCut,
+      leavesOut: this.leavesOut || this.reader.announced.mayBeCut,
       agedMs: this.agedMs,
       paging: reader.learned(),
       ...(this.isFeedEmpty && !this.hasShownRows && { isFeedEmpty: true }),
@@ -199,7 +199,7 @@ export class ScanPosition {
 
 /** Rows of any second are left out now, and come once the API is well again. */
 function hasHoles(hidden: HiddenRows | null): boolean {
-  return hidden?.by === 'partial' || hidden?.by === 'no next';
+  return hidden !== null && ['partial', 'no next', 'no list'].includes(hidden.by);
 }
 
 function saidOfHidden(hidden: HiddenRows): string {
@@ -211,10 +211,13 @@ function saidOfHidden(hidden: HiddenRows): string {
       return `the API says by "${hidden.member}" that an answer lacks rows, so the next poll asks for them again.`;
     case 'more':
       return `the API says that more rows follow, and the next page has none. ${remedy} paging.hasMore.`;
+    case 'no list':
+      return 'an answer behind a full page has no list of rows, and fewer records came than are known. The next poll asks again.';
     case 'no next':
       return (
         `an answer of ${hidden.rows} rows names no next page, and there must be one. Ask the API once, and compare its answer with ` +
-        'paging of the feed: the member that names the next page may have another name now.'
+        'paging of the feed: the member that names the next page may have another name now. Or the API shows only so many rows: ask for ' +
+        'fewer at once (parameters.updatedSince, or the query of the feed).'
       );
     case 'total':
       return `the API counts ${hidden.total} rows, and shows ${hidden.shown}. ${remedy} paging.total.`;

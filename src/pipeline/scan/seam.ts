@@ -83,7 +83,7 @@ export async function join(
         return { isShown: looked.isShown || mayBeShown };
       };
       // An answer that says that it lacks rows tells nothing of the filter.
-      const isLeftOut = (await isAlways(show, anchor, second)) && reader.hidden?.by !== 'partial';
+      const isLeftOut = (await isAlways(show, anchor, second)) && reader.announced.hidden?.by !== 'partial';
       return isLeftOut ? learnLag(position, seam, anchor, second) : { page: earlier, anchor: second };
     }
     // It shows a row in front of the anchor, and so everything behind that row: the rows of the seam have moved on.

@@ -27,7 +27,7 @@ function nested(levels: number, as: 'list' | 'object' = 'list', within: unknown 
   return value;
 }
 
-/** Of a row that was not read for its size. */
+/** Stands for the value of a row that was too large to be read. */
 const whole = { sha256: 'ab'.repeat(32), bytes: 5_000_000 };
 
 const vendor = scriptedVendor();

@@ -5,19 +5,26 @@ import type { FetchedPage } from './page-facts';
 export type HiddenRows =
   | { readonly by: 'partial'; readonly member: string }
   | { readonly by: 'more' }
+  | { readonly by: 'no list' }
   | { readonly by: 'no next'; readonly rows: number }
   | { readonly by: 'total'; readonly total: number; readonly shown: number };
 
 /** Watches whether the rows that the answers of a scan announce also come. */
 export class Announced {
   hidden: HiddenRows | null = null;
+  /** The rows end where a limit of paging may be, which nothing announces. */
+  mayBeCut = false;
   /** Rows that an answer counts and does not show, if its total counts the rows that were asked for. */
   private unshown: HiddenRows | null = null;
   /** The total of the latest first page. */
   private latestTotal: { readonly from: number; readonly total: number } | null = null;
   private isTotalFiltered = false;
 
-  constructor(private readonly feed: Feed) {}
+  /** @param shownRecords as in `ScanStart` */
+  constructor(
+    private readonly feed: Feed,
+    readonly shownRecords: number,
+  ) {}
 
   /**
    * Learns from first pages what a total counts: some APIs count the whole feed, whatever the filter. A total that gets smaller from one
@@ -31,6 +38,11 @@ export class Announced {
     this.isTotalFiltered ||= isLess || isOther;
     if (this.isTotalFiltered) this.hidden ??= this.unshown;
     this.latestTotal = { from, total };
+  }
+
+  /** Takes note of an answer without a list behind a full page. If known records have not come, the API may be in trouble. */
+  noteNoList(shown: number): void {
+    if (Number.isFinite(this.shownRecords) && shown < this.shownRecords) this.hidden ??= { by: 'no list' };
   }
 
   /**

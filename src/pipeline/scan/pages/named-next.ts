@@ -1,8 +1,9 @@
 import type { Feed } from '../../../feeds/feed';
 import type { Paging } from '../../../types';
+import type { Announced } from './announced';
 import { ContinuedPages } from './continued-pages';
 import type { FetchedPage, PageFacts } from './page-facts';
-import { isRoundLimit } from './paging';
+import { isRoundLimit, pagingKind } from './paging';
 import { unlessRefused } from './refusals';
 
 /** Whether so many rows are a full page: as many as a page that has named a next one. */
@@ -25,20 +26,18 @@ interface LastPage {
   readonly fullLength: number;
 }
 
-/** Notices the page from which on rows are hidden, because it names no next one: the API gave that member another name, or shows no more rows. */
+/** Notices a page that names no next one, though there must be one: the API has renamed that member, or shows only so many rows. */
 export class NamedNext {
   /** Rows of a walk that has been shown to be whole. */
   private trueEnd: number | null = null;
   /** Keys of the rows of this walk, and how many rows each of its pages has. */
   private readonly shown = new Set<string>();
-  private lengths: number[] = [];
-  /** Rows end where a limit of paging may be, also by number. */
-  mayBeCut = false;
+  private readonly lengths: number[] = [];
 
-  /** @param shownRecords as in `ScanStart` @param fetch null: the body was too large */
+  /** @param fetch null: the body was too large */
   constructor(
     private readonly feed: Feed,
-    private readonly shownRecords: number,
+    private readonly announced: Announced,
     private readonly fetch: (
       from: number,
       continuation?: string,
@@ -46,9 +45,10 @@ export class NamedNext {
     ) => Promise<FetchedPage | null>,
   ) {}
 
+  /** To be called for each page, in the order of a walk. Some readers skip pages; then nothing is known of the whole walk. */
   note(n: number, { keys, length }: PageFacts): void {
     if (n === 0) this.shown.clear();
-    this.lengths = [...this.lengths.slice(0, n), length];
+    this.lengths.splice(n, this.lengths.length, length);
     for (const key of keys) this.shown.add(key);
   }
 
@@ -56,9 +56,18 @@ export class NamedNext {
     return this.lengths.reduce((sum, length) => sum + length, 0);
   }
 
-  /** Whether there must be a page behind this one. */
-  async isLost(last: LastPage): Promise<boolean> {
-    if (last.page.facts.length === 0) return this.isVagueEnd(last);
+  /** @param last has been noted, and names no next page */
+  async test(last: LastPage): Promise<void> {
+    const { page, paging, n, isWhole } = last;
+    const { length } = page.facts;
+    const isBehindFull = isLikeNamed(paging, this.lengths[n - 1] ?? 0);
+    if (page.isVague && isWhole && isBehindFull) this.announced.noteNoList(this.shown.size);
+    if (page.isLast === false || (await this.isLost(last)))
+      this.announced.hidden ??= { by: 'no next', rows: length };
+  }
+
+  private async isLost(last: LastPage): Promise<boolean> {
+    if (last.page.facts.length === 0 || pagingKind(this.feed) === 'single') return false;
     if (this.rows === this.trueEnd) return false;
     const isLost = last.n === 0 ? await this.isFirstLost(last) : await this.isLaterLost(last);
     if (isLost === false) this.trueEnd = this.rows;
@@ -88,16 +97,10 @@ export class NamedNext {
   private isEndDoubtful({ page: { facts }, paging, isWhole, isNew, fullLength }: LastPage): boolean {
     const { length } = facts;
     const isFull = paging.rowsBeforeNext > 0 ? isLikeNamed(paging, length) : isNew || length >= fullLength;
-    const lacksSome = isWhole && this.shown.size < this.shownRecords;
+    const lacksSome = isWhole && this.shown.size < this.announced.shownRecords;
     const isAll = isWhole && !lacksSome && !isNew;
     const goesOn = paging.ordered && !isWhole && facts.least !== facts.last;
     return (isFull && !isAll && !goesOn) || (lacksSome && this.canShrink(length));
-  }
-
-  /** An answer without a list behind a full page may be that of an API in trouble, if known records have not come. */
-  private isVagueEnd({ page, paging, n, isWhole }: LastPage): boolean {
-    const lacksSome = isWhole && Number.isFinite(this.shownRecords) && this.shown.size < this.shownRecords;
-    return page.isVague && lacksSome && isLikeNamed(paging, this.lengths[n - 1] ?? 0);
   }
 
   /**
@@ -108,19 +111,19 @@ export class NamedNext {
     const { rows } = this;
     const { length, least, last } = page.facts;
     // Before a whole snapshot, nothing tells how many rows there are.
-    if (isWhole && this.shownRecords === Number.POSITIVE_INFINITY) return null;
+    if (isWhole && this.announced.shownRecords === Number.POSITIVE_INFINITY) return null;
     const { updatedSince } = this.feed.parameters;
     const goesOn = paging.ordered && updatedSince !== null && least !== last;
-    const lacksSome = !goesOn && (!isWhole || this.shown.size < this.shownRecords);
+    const lacksSome = !goesOn && (!isWhole || this.shown.size < this.announced.shownRecords);
     if (!lacksSome || !isLikeNamed(paging, length) || this.lengths.length <= n) return null;
     if (isWhole && isRoundLimit(rows)) return true;
-    this.mayBeCut ||= isRoundLimit(rows);
+    this.announced.mayBeCut ||= isRoundLimit(rows);
     for (const size of this.canShrink(length) ? sizesWithRest(rows, length) : []) {
       const showAsMany = await this.showAsMany(rows, from, size);
       if (showAsMany !== null) return !showAsMany;
     }
     // Ties that hide records show others twice, so the sum is right.
-    return (isWhole && rows < this.shownRecords) || null;
+    return (isWhole && rows < this.announced.shownRecords) || null;
   }
 
   /**

@@ -3,7 +3,7 @@ import type { Feed } from '../../../feeds/feed';
 import { type RowKeys, rowKeys } from '../../../feeds/row-keys';
 import type { PageRequest, Source } from '../../../source/source';
 import { type Paging, WHOLE_FEED } from '../../../types';
-import { Announced, type HiddenRows } from './announced';
+import { Announced } from './announced';
 import { ContinuedPages } from './continued-pages';
 import { isLikeNamed, NamedNext } from './named-next';
 import {
@@ -53,7 +53,8 @@ export class PageReader {
   private first: PageFacts | null = null;
   /** Anchor → the last page by number that had rows. */
   private readonly last = new Map<number, Numbered>();
-  private readonly announced: Announced;
+  /** Rows that the answers may not have shown. */
+  readonly announced: Announced;
   private readonly namedNext: NamedNext;
   private mostRows = Number.POSITIVE_INFINITY; // above it, a body was too large
   /** The range that was asked for page 0 had none there. The first range with rows tells whether pages begin at 0. */
@@ -73,24 +74,14 @@ export class PageReader {
     this.keys = rowKeys(feed);
     this.known = declaredPaging(feed, learned);
     this.isNew = !learned.longestPage;
-    this.announced = new Announced(feed);
+    this.announced = new Announced(feed, shownRecords);
     const isLong = (rows: number, from: number) => from === 0 || 2 * rows > this.fullLength;
     this.continued = new ContinuedPages(feed.name, (...asked) => this.fetchContinued(...asked), isLong);
-    this.namedNext = new NamedNext(feed, shownRecords, (...asked) => this.fetchContinued(...asked));
+    this.namedNext = new NamedNext(feed, this.announced, (...asked) => this.fetchContinued(...asked));
   }
 
   paging(): Paging {
     return this.known;
-  }
-
-  /** Why there may be rows that the answers have not shown; null: nothing says so. */
-  get hidden(): HiddenRows | null {
-    return this.announced.hidden;
-  }
-
-  /** The rows end where a limit of paging may be. */
-  get mayBeCut(): boolean {
-    return this.namedNext.mayBeCut;
   }
 
   learned(): Paging {
@@ -246,7 +237,8 @@ export class PageReader {
     const hasFilter = this.feed.parameters.updatedSince !== null && this.known.lag < WHOLE_FEED;
     const isFiltered = hasFilter && this.least(from) > 0;
     const mayLack = shown > 0 && length < full ? full : 0;
-    this.namedNext.mayBeCut ||= n > 0 && behind.total === null && isRoundLimit(shown);
+    if (behind.isVague && this.isWhole(from) && length >= full) this.announced.noteNoList(shown);
+    this.announced.mayBeCut ||= n > 0 && behind.total === null && isRoundLimit(shown);
     this.announced.noteEnd(behind, { from, shown, isFiltered, mayLack });
   }
 
@@ -259,19 +251,20 @@ export class PageReader {
     return this.fetchNumbered(from, 0, { pageSize, ...(continuation !== undefined && { continuation }) });
   }
 
+  /** Whether a request from a second on asks for everything. */
+  private isWhole(from: number): boolean {
+    const { parameters, beginAt = 0 } = this.feed;
+    return parameters.updatedSince === null || this.least(from) <= beginAt;
+  }
+
   /** Learns how long pages are that name a next one, and notices a page that does not name it any more. */
   private async testNext(from: number, n: number, page: FetchedPage): Promise<void> {
-    const { known, announced, feed, isNew, fullLength } = this;
-    const { length } = page.facts;
+    const { known, isNew, fullLength } = this;
     this.namedNext.note(n, page.facts);
-    if (page.next !== null && n === 0 && this.kind !== 'single')
-      this.known = { ...known, rowsBeforeNext: Math.max(known.rowsBeforeNext, length) };
-    if (page.next !== null) return;
-    const isWhole =
-      feed.parameters.updatedSince === null || this.range(from).updatedSince <= (feed.beginAt ?? 0);
-    const last = { page, paging: known, from, n, isWhole, isNew, fullLength };
-    const isLost = page.isLast === false || (this.kind !== 'single' && (await this.namedNext.isLost(last)));
-    if (isLost) announced.hidden ??= { by: 'no next', rows: length };
+    const last = { page, paging: known, from, n, isWhole: this.isWhole(from), isNew, fullLength };
+    if (page.next === null) return this.namedNext.test(last);
+    if (n === 0 && this.kind !== 'single')
+      this.known = { ...known, rowsBeforeNext: Math.max(known.rowsBeforeNext, page.facts.length) };
   }
 
   /** Whether a page behind all rows that the total counts shows the first page again, or the page before it. */
