@@ -17,7 +17,7 @@ const ALL = Number.POSITIVE_INFINITY;
 const PAUSES_MS = [0, 1_000, 2_000, 3_000, 4_000];
 const FEW_PAUSES_MS = [0, 10_000];
 const FEW_PAGES = 10;
-/** A page is asked for again so often: one of several servers may lag, and each answer may come from another one. */
+/** How often a page in doubt is asked for again: each answer may come from another server, and one of them may lag. */
 const REREADS = 5;
 
 export interface DoubtDeps extends LookDeps {
@@ -49,8 +49,8 @@ export class Doubts {
   ) {}
 
   /**
-   * The page is read several times more. Records on which all answers agree are published if no answer shows what was published, or a later
-   * version, or lacks the record. The others are left to a later poll.
+   * The page is asked for again several times. Records on which all answers agree are published if no answer shows what was published, or
+   * a later version, or lacks the record. The others are left to a later poll.
    * @param pending the state that the records were compared with
    */
   async confirmed(

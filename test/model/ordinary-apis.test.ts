@@ -64,7 +64,7 @@ interface Unrest {
   readonly stale: number;
   /** One of four servers, which answer at random, lags by so many seconds. */
   readonly behind: number;
-  /** The filter goes by an index, which shows writes so many seconds later. Nor does it rest with the vendor. */
+  /** The filter goes by an index, which shows writes so many seconds later, also once the vendor has come to rest. */
   readonly index: number;
   /** The answer shows no row. */
   readonly blank: number;
@@ -103,7 +103,7 @@ const shapes: fc.Arbitrary<VendorShape> = fc
     // Only what an answer announces can be missed. The total of a range may be that of the whole feed.
     const isOfRange = shape.says === 'total' && Number.isFinite(shape.range);
     const announces = isNumbered(shape) && (shape.says === 'more' || shape.says === 'total') && !isOfRange;
-    // Or what is known, if other pages can be asked for.
+    // Missing records that are known are noticed as well, if other pages can be asked for.
     const isNamed =
       !isNumbered(shape) && hasSizes(shape) && !shape.endless && !shape.endsOnItself && !shape.overlaps;
     const isNoticed = isNamed || (announces && shape.pastEnd === 'empty');
@@ -197,7 +197,7 @@ const worlds: fc.Arbitrary<World> = fc.record({
   ),
 });
 
-// Pages that a server which lags has held are old wherever they come from. Rows that are shown late are older than those of any server.
+// Held pages of a server that lags stay old, whichever server answers. Rows that are shown late are older than those of any server.
 const world = worlds.map((one) => {
   const canBeBehind = one.shape.late === 0 && !one.shape.held;
   return canBeBehind ? one : { ...one, unrest: { ...one.unrest, behind: 0, index: 0 } };
@@ -221,7 +221,7 @@ function hasVersionsOfOneTime({ beside, dated, rounds }: VendorShape): boolean {
   return beside === 'versions' && (!dated || rounds > 1);
 }
 
-/** As good as random. */
+/** The same numbers at each run, in no order. */
 function hashed(n: number): number {
   return (Math.imul(n, 0x9e3779b1) >>> 16) & 0xff;
 }
@@ -487,7 +487,7 @@ async function isRead(
     return published !== notes && !isAmbiguous;
   });
   if (unknown.length === 0) return true;
-  // Nothing tells of rows that have never come, if pages just end.
+  // If pages just end, nothing tells of rows that have never come.
   if (!isNumbered(shape) && shape.depth < rows.size) return false;
   const { warnings } = publisher.logger;
   expect([unknown.map(({ id }) => id), warnings.length > 0]).toStrictEqual([expect.anything(), true]);

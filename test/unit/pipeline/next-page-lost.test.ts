@@ -248,7 +248,7 @@ it.each(['page', 'cursor'] as const)(
     for (const { id } of hidden) publisher.vendor.rows.delete(id);
     await publisher.poll();
     expect(await publisher.reconcile()).toMatchObject({ deleted: 0, missing: 20, why: 'not-proved' });
-    // A later row comes behind them, so they were all.
+    // With a later row behind them, the second has no more rows.
     write('later', NOW - 200);
     await publisher.poll();
     expect(await publisher.reconcile()).toMatchObject({ deleted: 20, why: null });

@@ -63,7 +63,7 @@ export function checkpointer(file: string, finish: () => void) {
   };
 }
 
-/** The WAL is emptied at 197 MB at the latest, if no transaction is longer. Beyond this size something must be holding it. */
+/** Without a transaction as large as this, the WAL is emptied at 197 MB at the latest. If it grows on, a reader must be holding it. */
 const WAL_LIMIT_BYTES = 200 * 1024 * 1024;
 
 /**
@@ -76,7 +76,7 @@ export function walWatch(file: string, logger: Logger | undefined): () => void {
   return () => {
     const bytes = sizeOf(`${file}-wal`);
     if (bytes <= WAL_LIMIT_BYTES) limit = WAL_LIMIT_BYTES;
-    // A single large transaction makes it as long at once. Behind it, the file stays as long until it is emptied.
+    // A single large transaction makes the file this long at once, and it stays so until it is emptied.
     const grows = before > WAL_LIMIT_BYTES && bytes > before;
     before = bytes;
     if (bytes <= limit || !grows) return;
