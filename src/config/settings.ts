@@ -57,7 +57,7 @@ const topicText = 'letters, digits, dots, dashes and underscores, at most 100';
 /** Everything that can be set, by its key in `highwater.yaml`: the source of validation, `--help` and `docs/configuration.md`. */
 const table = {
   apiUrl: url(
-    'Base address of the API. Needed by every command that reads the API, unless every enabled feed has its own `apiUrl`.',
+    'Base address of the API, unless every enabled feed has its own `apiUrl`. A proxy is taken from HTTPS_PROXY, HTTP_PROXY or ALL_PROXY, but for hosts in NO_PROXY.',
     bareUrl(),
   ),
   apiToken: secret(

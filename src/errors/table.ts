@@ -67,9 +67,10 @@ const feedParked = 'runbook/feed-parked.md';
 const api = {
   SOURCE_UNREACHABLE: {
     ...passes,
-    what: "The API cannot be reached. Its name is unknown, or the connection was refused or reset; the message has the system's reason.",
+    what: 'The API cannot be reached. Its name is unknown, the connection was refused or reset, or a proxy wants a password (407); the message has the reason.',
     now: NEXT_POLL,
-    remedy: 'Check the address (HIGHWATER_API_URL), the network, and any proxy in between.',
+    remedy:
+      'Check the address (HIGHWATER_API_URL), the network, and the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names; NO_PROXY leaves hosts out.',
     see: apiDown,
   },
   SOURCE_CERTIFICATE: {

@@ -345,7 +345,7 @@ function withheld(feed: string, count: number): FeedProblem {
     code: 'DELETES_WITHHELD',
     severity: 'warning',
     what: `The last reconcile was not shown ${counted(count, 'record')} and kept ${count === 1 ? 'it' : 'them'}.`,
-    remedy: `\`highwater reconcile ${feed} --dry-run\` says why and names some: ask the API for these. If they are really gone: \`highwater reconcile ${feed} --allow-deletes ${count}\`.`,
+    remedy: `\`highwater reconcile ${feed} --dry-run\` says why and names some: ask the API for these. If they are too many, and really gone: \`highwater reconcile ${feed} --allow-deletes ${count}\`.`,
   };
 }
 

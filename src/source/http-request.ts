@@ -1,8 +1,10 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import { unescape as decodePercent } from 'node:querystring';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { createSecureContext, rootCertificates } from 'node:tls';
-import axios, { type AxiosResponse } from 'axios';
+import { createSecureContext, rootCertificates, TLSSocket } from 'node:tls';
+import axios, { type AxiosProxyConfig, type AxiosResponse } from 'axios';
+import { getProxyForUrl } from 'proxy-from-env';
 import { joinSignals } from '../async/wait';
 import type { HttpMethod } from '../feeds/definition';
 import { unseen } from '../logging/tracing';
@@ -76,7 +78,10 @@ export type HttpResult = { readonly kind: 'response'; readonly response: RawResp
  * @throws the signal's reason when aborted
  */
 export async function httpRequest(asked: HttpRequest): Promise<HttpResult> {
-  const { limits, request, signal } = asked;
+  const { limits, signal } = asked;
+  const proxy = proxyFor(asked.url);
+  const through = proxy === null ? '' : ` through the proxy ${proxy.host}:${proxy.port}`;
+  const request = `${asked.request}${through}`;
   signal.throwIfAborted();
   const late = new AbortController();
   const { signal: over, leave } = joinSignals([signal, late.signal]);
@@ -86,7 +91,14 @@ export async function httpRequest(asked: HttpRequest): Promise<HttpResult> {
   const idle = endAfter(limits.idleTimeoutMs, 'sent nothing for');
   let phase: 'headers' | 'body' = 'headers';
   try {
-    const answer = await unseen(() => send(asked, over));
+    const answer = await unseen(() => send(asked, proxy, over));
+    if (proxy !== null && isOfProxy(answer, asked.url)) {
+      answer.data.destroy();
+      return failure(
+        'SOURCE_UNREACHABLE',
+        `${request} was not passed on: the proxy answered ${answer.status}`,
+      );
+    }
     phase = 'body';
     const body = await readBody(answer, limits.bodyLimitBytes, over, () => idle.refresh());
     const tooLarge = `${request} answered with more than ${limits.bodyLimitBytes} bytes`;
@@ -95,7 +107,7 @@ export async function httpRequest(asked: HttpRequest): Promise<HttpResult> {
     return { kind: 'response', response: { status: answer.status, headers, body } };
   } catch (error) {
     signal.throwIfAborted();
-    return late.signal.aborted ? late.signal.reason : transportFailure(error, phase, asked);
+    return late.signal.aborted ? late.signal.reason : transportFailure(error, phase, request, asked.redact);
   } finally {
     clearTimeout(total);
     clearTimeout(idle);
@@ -103,7 +115,26 @@ export async function httpRequest(asked: HttpRequest): Promise<HttpResult> {
   }
 }
 
-function send(asked: HttpRequest, signal: AbortSignal) {
+/** The proxy that the environment names for an address, its user and password decoded: axios would send them as they are written. */
+function proxyFor(url: string): AxiosProxyConfig | null {
+  const named = getProxyForUrl(url);
+  if (!URL.canParse(named)) return null;
+  const { protocol, hostname: host, port, username, password } = new URL(named);
+  const auth = { username: decodePercent(username), password: decodePercent(password) };
+  return {
+    protocol,
+    host,
+    port: Number(port || (protocol === 'https:' ? 443 : 80)),
+    ...(username && { auth }),
+  };
+}
+
+/** Before a tunnel stands there is no TLS, so nothing but the proxy can have answered. */
+function isOfProxy({ status, request }: AxiosResponse, url: string): boolean {
+  return status === 407 || (url.startsWith('https:') && !(request.socket instanceof TLSSocket));
+}
+
+function send(asked: HttpRequest, proxy: AxiosProxyConfig | null, signal: AbortSignal) {
   return axios.request<Readable>({
     url: asked.url,
     method: asked.method ?? 'GET',
@@ -113,6 +144,7 @@ function send(asked: HttpRequest, signal: AbortSignal) {
     httpsAgent: asked.agents.https,
     responseType: 'stream',
     maxRedirects: 0,
+    ...(proxy !== null && { proxy }),
     validateStatus: () => true,
     signal,
     headers: {
@@ -167,8 +199,12 @@ function plainHeaders(headers: object): RawResponse['headers'] {
   return plain;
 }
 
-function transportFailure(error: unknown, phase: 'headers' | 'body', asked: HttpRequest): SourceFailure {
-  const { redact, request } = asked;
+function transportFailure(
+  error: unknown,
+  phase: 'headers' | 'body',
+  request: string,
+  redact: Redact,
+): SourceFailure {
   const reason = excerpt(networkReason(error), redact);
   if (phase === 'body')
     return failure('SOURCE_BODY_TRUNCATED', `${request} broke off in the middle of its answer (${reason})`);

@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { authority } from '../../support/certificates';
+import { endsWithTest } from '../../support/ends';
+import { startHttpServer } from '../../support/http-server';
+import { failureOf, feed, never, page, source, stopAll } from './client-fixture';
+
+afterEach(async () => {
+  delete process.env.http_proxy;
+  delete process.env.https_proxy;
+  await stopAll();
+});
+
+/** A proxy at the address that is returned, set for the test. */
+async function proxy(kind: 'http' | 'https', server: Server, login = ''): Promise<string> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  endsWithTest(() => server.close());
+  const at = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  process.env[`${kind}_proxy`] = `http://${login}${at}`;
+  return at;
+}
+
+it.each([
+  ['me:p%40ss%3A%2F%23%25@', 'me:p@ss:/#%'],
+  ['a%20user:100%@', 'a user:100%'],
+  ['me:pass@', 'me:pass'],
+])('a proxy gets its user and password decoded: %s', async (login, expected) => {
+  let given = '';
+  const server = createServer(({ headers }, response) => {
+    given = Buffer.from(headers['proxy-authorization']!.slice('Basic '.length), 'base64').toString();
+    response.end('{"ipos":[]}');
+  });
+  await proxy('http', server, login);
+  expect((await source('http://api.example').fetchPage(feed, page, never)).rows).toEqual([]);
+  expect(given).toBe(expected);
+});
+
+it('a proxy that wants a password is named as what stands between', async () => {
+  const at = await proxy(
+    'http',
+    createServer((_, response) => response.writeHead(407).end('Login first')),
+  );
+  const error = await failureOf(source('http://api.example').fetchPage(feed, page, never));
+  expect(error).toMatchObject({
+    code: 'SOURCE_UNREACHABLE',
+    message: expect.stringContaining(`${at} was not passed on: the proxy answered 407`),
+  });
+  expect(error.remedy).toContain('HTTPS_PROXY');
+});
+
+it.each([
+  ['wants a password', 'SOURCE_UNREACHABLE', 'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'],
+  ['refuses the host', 'SOURCE_UNREACHABLE', 'HTTP/1.1 403 Forbidden\r\n\r\nNot allowed'],
+  ['ends the connection', 'SOURCE_TIMEOUT', ''],
+])('the failure names the proxy that %s before the API is asked', async (_, code, answer) => {
+  const server = createServer();
+  server.on('connect', (_request, socket) => socket.end(answer));
+  const at = await proxy('https', server);
+  const limits = { idleTimeoutMs: 2_000, retry: { attempts: 1 } };
+  const error = await failureOf(source('https://api.example', { limits }).fetchPage(feed, page, never));
+  expect(error).toMatchObject({ code, message: expect.stringContaining(`through the proxy ${at} `) });
+});
+
+it('an answer of the API through a tunnel is one of the API', async () => {
+  const ours = await authority('the vendor');
+  const signed = await ours.sign({ name: 'vendor', host: 'api.example' });
+  const api = await startHttpServer((_, response) => void response.writeHead(403).end(), signed);
+  endsWithTest(api.stop);
+  const tunnel = createServer();
+  tunnel.on('connect', (_request, socket) => {
+    const there = connect(Number(new URL(api.url).port), '127.0.0.1');
+    there.on('connect', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
+    there
+      .on('error', () => {})
+      .pipe(socket.on('error', () => {}))
+      .pipe(there);
+  });
+  await proxy('https', tunnel);
+  const error = await failureOf(
+    source('https://api.example', { ca: ours.cert }).fetchPage(feed, page, never),
+  );
+  expect(error.code).toBe('SOURCE_FORBIDDEN');
+});
