@@ -94,8 +94,9 @@ export class ScanPosition {
 
   page(page: FetchedPage, complete = false): ScanPage {
     const { highWaterMark, shownBelow, duringSnapshot, settled, repeats, reader } = this;
-    const { hidden } = reader.announced;
+    const { hidden, cutAt } = reader.announced;
     if (hidden !== null) this.warnOfHidden(hidden);
+    else if (complete && cutAt !== null) this.warnOfLimit(cutAt);
     this.agedMs = Math.max(this.agedMs, page.agedMs);
     this.hasShownRows ||= page.rows.length > 0;
     this.warnOfAge();
@@ -106,7 +107,7 @@ export class ScanPosition {
       complete: complete && this.blockedBy === null && !(duringSnapshot && hasHoles(hidden)),
       settled: settled && hidden === null,
       repeats: repeats || hidden !== null,
-      leavesOut: this.leavesOut || this.reader.announced.mayBeCut,
+      leavesOut: this.leavesOut || reader.announced.cutAt !== null,
       agedMs: this.agedMs,
       paging: reader.learned(),
       ...(this.isFeedEmpty && !this.hasShownRows && { isFeedEmpty: true }),
@@ -177,6 +178,14 @@ export class ScanPosition {
     const { name: feed } = this.feed;
     const message = `Feed ${feed}: ${saidOfHidden(hidden)} The scan does not count as complete, and nothing of it is deleted.`;
     remind(this.feed, hidden.by, () => this.logger.warn(message, { feed }));
+  }
+
+  private warnOfLimit(rows: number): void {
+    const { name: feed } = this.feed;
+    const message =
+      `Feed ${feed}: the API ended behind exactly ${rows} rows. Many APIs show no more than a round number of rows, and this one does ` +
+      'not say whether there are more. If there are, ask for fewer at once (parameters.updatedSince, or the query of the feed), or declare pagingLimit.';
+    remind(this.feed, 'limit', () => this.logger.warn(message, { feed }));
   }
 
   /** Rows from a second on may be missing. Warns of it, and from then on the scan does not count as settled. */

@@ -246,12 +246,23 @@ it.each(['page', 'cursor'] as const)(
       .filter(({ updated }) => updated === NOW - 300)
       .slice(1_000);
     for (const { id } of hidden) publisher.vendor.rows.delete(id);
+    expect(warnings()).toBe('');
     await publisher.poll();
+    expect(warnings()).toContain('the API ended behind exactly 1000 rows');
     expect(await publisher.reconcile()).toMatchObject({ deleted: 0, missing: 20, why: 'not-proved' });
     // With a later row behind them, the second has no more rows.
     write('later', NOW - 200);
     await publisher.poll();
     expect(await publisher.reconcile()).toMatchObject({ deleted: 20, why: null });
+  },
+);
+
+it.each(['page', 'cursor', 'link'] as const)(
+  'a first snapshot by %s that ends behind exactly 1,000 rows warns of a limit',
+  async (style) => {
+    await start({ style, depth: 1_000 }, style === 'page' ? 1_000 : 1_200);
+    await publisher.poll();
+    expect(warnings()).toContain('the API ended behind exactly 1000 rows');
   },
 );
 

@@ -1,5 +1,6 @@
 import type { Feed } from '../../../feeds/feed';
 import type { FetchedPage } from './page-facts';
+import { isRoundLimit } from './paging';
 
 /** Why rows may be missing: an answer says that it leaves out some, or announces rows that do not come. */
 export type HiddenRows =
@@ -12,8 +13,8 @@ export type HiddenRows =
 /** Watches whether the rows that the answers of a scan announce also come. */
 export class Announced {
   hidden: HiddenRows | null = null;
-  /** The rows end where a limit of paging may be, which nothing announces. */
-  mayBeCut = false;
+  /** The rows end behind so many, where a limit of paging may be that nothing announces. */
+  cutAt: number | null = null;
   /** Rows that an answer counts and does not show, if its total counts the rows that were asked for. */
   private unshown: HiddenRows | null = null;
   /** The total of the latest first page. */
@@ -38,6 +39,10 @@ export class Announced {
     this.isTotalFiltered ||= isLess || isOther;
     if (this.isTotalFiltered) this.hidden ??= this.unshown;
     this.latestTotal = { from, total };
+  }
+
+  noteRows(rows: number): void {
+    if (isRoundLimit(rows)) this.cutAt = rows;
   }
 
   /** Takes note of an answer without a list behind a full page. If known records have not come, the API may be in trouble. */

@@ -111,13 +111,16 @@ export class NamedNext {
     const { rows } = this;
     const { length, least, last } = page.facts;
     // Before a whole snapshot, nothing tells how many rows there are.
-    if (isWhole && this.announced.shownRecords === Number.POSITIVE_INFINITY) return null;
+    if (isWhole && this.announced.shownRecords === Number.POSITIVE_INFINITY) {
+      if (isLikeNamed(paging, length)) this.announced.noteRows(rows);
+      return null;
+    }
     const { updatedSince } = this.feed.parameters;
     const goesOn = paging.ordered && updatedSince !== null && least !== last;
     const lacksSome = !goesOn && (!isWhole || this.shown.size < this.announced.shownRecords);
     if (!lacksSome || !isLikeNamed(paging, length) || this.lengths.length <= n) return null;
     if (isWhole && isRoundLimit(rows)) return true;
-    this.announced.mayBeCut ||= isRoundLimit(rows);
+    this.announced.noteRows(rows);
     for (const size of this.canShrink(length) ? sizesWithRest(rows, length) : []) {
       const showAsMany = await this.showAsMany(rows, from, size);
       if (showAsMany !== null) return !showAsMany;

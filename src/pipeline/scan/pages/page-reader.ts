@@ -18,7 +18,6 @@ import {
 import {
   declaredPaging,
   firstNumber,
-  isRoundLimit,
   lastingPaging,
   type PagingKind,
   pageOffset,
@@ -238,7 +237,7 @@ export class PageReader {
     const isFiltered = hasFilter && this.least(from) > 0;
     const mayLack = shown > 0 && length < full ? full : 0;
     if (behind.isVague && this.isWhole(from) && length >= full) this.announced.noteNoList(shown);
-    this.announced.mayBeCut ||= n > 0 && behind.total === null && isRoundLimit(shown);
+    if (n > 0 && behind.total === null) this.announced.noteRows(shown);
     this.announced.noteEnd(behind, { from, shown, isFiltered, mayLack });
   }
 
