@@ -441,7 +441,7 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
     const isAlike = shape.hides && !hasSizes(shape);
     // If a first page has only rows that are left out, its number looks like none.
     const mayFail = [
-      ...namedErrors(shape),
+      ...namedErrors(shape, vendor.rows.size),
       ...(isRenumbered || shape.hides ? ['SOURCE_NOT_FOUND'] : []),
       ...(isAlike ? ['SCAN_PAGING_IGNORED'] : []),
     ];

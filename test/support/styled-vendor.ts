@@ -36,6 +36,8 @@ export interface VendorShape {
   readonly endsEmpty: boolean;
   /** The last page names a next one, too, which is empty and leads to itself. */
   readonly endless: boolean;
+  /** That page has the last row again, as if places were times. */
+  readonly endsInLast: boolean;
   /** The last page, which has rows, names itself as the next one. */
   readonly endsOnItself: boolean;
   /** No answer names a next page any more, for example since the member has another name. */
@@ -72,6 +74,8 @@ export interface VendorShape {
   readonly fractions: boolean;
   /** A version of a row is shown so many seconds after its time; until then the one before it, if there is one. */
   readonly late: number;
+  /** Until then a record that is written is on no page; else its version before is. */
+  readonly hidesWrites: boolean;
   /**
    * A cursor is the id of the page's last row: the next page begins behind the present position of this record. If the record is gone, the
    * answer is one of these. `no`: cursors are not ids.
@@ -112,6 +116,7 @@ export const plainShape: VendorShape = {
   beginsBlank: false,
   endsEmpty: false,
   endless: false,
+  endsInLast: false,
   endsOnItself: false,
   isNextLost: false,
   overlaps: false,
@@ -130,6 +135,7 @@ export const plainShape: VendorShape = {
   rounds: 1,
   fractions: false,
   late: 0,
+  hidesWrites: false,
   keyset: 'no',
   held: false,
   skew: 0,
@@ -148,6 +154,7 @@ export const anyShape = {
   beginsBlank: fc.boolean(),
   endsEmpty: fc.boolean(),
   endless: fc.boolean(),
+  endsInLast: fc.boolean(),
   endsOnItself: fc.boolean(),
   isNextLost: fc.constant(false),
   overlaps: fc.boolean(),
@@ -173,6 +180,7 @@ export const anyShape = {
   rounds: fc.constant(1),
   fractions: fc.constant(false),
   late: fc.constant(0),
+  hidesWrites: fc.constant(false),
   keyset: fc.constant('no'),
   held: fc.constant(false),
   skew: fc.constant(0),
@@ -227,7 +235,7 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
       const { id } = row;
       const before = latest.get(id);
       if (before !== row && (row.updated + shape.late) * 1000 > nowMs() && shape.late > 0) {
-        if (before !== undefined) yield before;
+        if (before !== undefined && !shape.hidesWrites) yield before;
         continue;
       }
       if (before !== undefined && before !== row) earlier.set(id, [...(earlier.get(id) ?? []), before]);
@@ -307,7 +315,11 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
     const rows = slice(shape.overlaps && from > 0 && !isBehind ? from - 1 : from, from + size);
     const isCutOff = from + 2 * size > shape.depth;
     const isLast = isCutOff || (shape.endsEmpty ? from >= all.length : from + size >= all.length);
-    if (isBehind) return { rows, next: continuation ?? null };
+    if (isBehind)
+      return {
+        rows: shape.endsInLast ? slice(all.length - 1, all.length) : rows,
+        next: continuation ?? null,
+      };
     if (isLast && shape.endsOnItself) return { rows, next: continuation ?? null };
     if (isLast && !shape.endless) return { rows, next: null };
     if (shape.keyset !== 'no') return { rows, next: rows.at(-1)?.id ?? null };
@@ -370,12 +382,13 @@ export function refuseCursor(
 }
 
 /** Errors by which a scan may end in front of such a vendor, instead of reading all its rows. */
-export function namedErrors(shape: VendorShape): readonly string[] {
+export function namedErrors(shape: VendorShape, rows: number): readonly string[] {
   const { style, sized, isCut, endsOnItself, overlaps, pastEnd, ties, hides, beside } = shape;
   if (style === 'none') return sized || isCut ? ['SCAN_BEYOND_REACH'] : [];
   // A last page whose rows were all on the page before looks like a place that is ignored.
   if (style === 'cursor' || style === 'link')
-    return endsOnItself && (overlaps || ties === 'by page' || beside !== 'nothing')
+    return (shape.endless && shape.endsInLast && rows < 3) ||
+      (endsOnItself && (overlaps || ties === 'by page' || beside !== 'nothing'))
       ? ['SCAN_CURSOR_REPEATED']
       : [];
   // A refusal behind a full page may be a limit of paging.

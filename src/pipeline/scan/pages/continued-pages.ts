@@ -66,7 +66,8 @@ export class ContinuedPages {
 
   /**
    * A page with rows that names itself as the next page is the last one, if no other answer names another: one answer may be wrong, or lack
-   * rows. It is not the last one if its rows are those of the page before, since an API that ignores the place would answer like this.
+   * rows. It is not the last one if its rows are those of a long first page, since an API that ignores the place would answer like this.
+   * Other rows that come again are the end of an API whose places are times: rows of the last second come for each of them.
    */
   private async fetchAt(place: string | undefined): Promise<FetchedPage | null> {
     const first = await this.fetch(this.from, place);
@@ -82,12 +83,17 @@ export class ContinuedPages {
       this.ends.delete(place ?? '');
       return page;
     }
-    if (this.ends.has(place) || (this.latest !== null && repeats(page!.facts, this.latest.facts)))
-      return page;
+    if (this.ends.has(place) || this.isFirstAgain(page!)) return page;
     const again = await this.fetch(this.from, place);
     if (again === null || (again.next !== null && again.next !== place)) return again;
     this.ends.add(place);
     return again.facts.length < page!.facts.length ? page : again;
+  }
+
+  private isFirstAgain({ facts }: FetchedPage): boolean {
+    const { latest, pages } = this;
+    const isSecond = latest !== null && pages.size === 1;
+    return isSecond && repeats(facts, latest.facts) && this.isLong(facts.length, this.from);
   }
 
   /**
