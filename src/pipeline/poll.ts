@@ -82,6 +82,7 @@ export async function poll(deps: PollDeps, round: Round, signal: AbortSignal): P
   const result = { pages: 0, rows: 0, changes: 0, deadLetters: 0, complete: false };
   const committed = (page: BatchPage) => {
     count(page, result);
+    deps.firstSights.noteChanges(page.changes.polledUpdated, page.observedAtMs);
     noteCommitted(page, deps);
     deps.onPage?.({ ...page, feed, state });
   };

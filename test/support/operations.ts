@@ -59,10 +59,21 @@ export async function ended(what: string, work: () => Promise<unknown>): Promise
 export function reconciled(
   { owned, poll }: Pick<TestPublisher, 'owned' | 'poll'>,
   feed: Feed,
-  { dryRun = false, allowDeletes = 1_000 }: { dryRun?: boolean; allowDeletes?: number | null } = {},
+  {
+    dryRun = false,
+    allowDeletes = 1_000,
+    rest = async () => {},
+  }: {
+    dryRun?: boolean;
+    allowDeletes?: number | null;
+    rest?: ((ms: number) => Promise<void>) | undefined;
+  } = {},
 ): Promise<ReconcileResult> {
-  const none = async () => {};
-  const turns = { between: none, rest: none, poll: dryRun ? none : async () => void (await poll()) };
+  const turns = {
+    between: async () => {},
+    rest,
+    poll: dryRun ? async () => {} : async () => void (await poll()),
+  };
   const { signal } = new AbortController();
   return reconcile({ ...owned().deps, feed }, { dryRun, allowDeletes, ...turns }, signal);
 }

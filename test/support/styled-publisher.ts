@@ -23,7 +23,8 @@ export interface StyledPublisher extends TestPublisher {
   readonly clock: { ms: number };
   /** Ids of rows without a published record. */
   unknown(): string[];
-  reconcile(): ReturnType<typeof reconciled>;
+  /** @param rest lets so many ms pass */
+  reconcile(rest?: (ms: number) => Promise<void>): ReturnType<typeof reconciled>;
 }
 
 export async function styledPublisher(
@@ -42,6 +43,6 @@ export async function styledPublisher(
       const { state } = publisher.owned().deps;
       return [...vendor.rows.keys()].filter((id) => state.image(id) === undefined);
     },
-    reconcile: () => reconciled(publisher, feed),
+    reconcile: (rest) => reconciled(publisher, feed, { rest }),
   };
 }

@@ -2,12 +2,20 @@
 const LAG_MS = 900_000;
 const MOST_RECORDS = 10_000;
 
+/** The youngest change of so many pages counts. */
+const MOST_PAGES = 16;
+/** A record that is written again meanwhile stays hidden, so its second look comes after so many times. */
+const HIDDEN_TIMES = 10;
+
 /**
- * When records of a feed without times were first seen. A server that lags does not show a new record yet, and no row tells that the
- * server is up to date. Times are those of observation, Unix ms.
+ * When rows were first seen. Times are those of observation, Unix ms.
+ *
+ * A server that lags does not show a new record yet. If records have no times, no row tells that the server is up to date.
  */
 export class FirstSights {
   private readonly seen = new Map<string, number>();
+  /** How old the youngest change of each page was, ms. */
+  private readonly ages: number[] = [];
 
   /** @param othersMs all other records were first seen by then */
   constructor(private othersMs: number) {}
@@ -20,6 +28,24 @@ export class FirstSights {
   /** Whether a server that lags may not show the record yet. */
   isRecent(id: string, nowMs: number): boolean {
     return nowMs - (this.seen.get(id) ?? this.othersMs) < LAG_MS;
+  }
+
+  /** @param updated of the changes of a page that a poll has read, Unix seconds */
+  noteChanges(updated: readonly number[], nowMs: number): void {
+    if (updated.length === 0) return;
+    this.ages.push(nowMs - 1_000 * updated.reduce((latest, one) => Math.max(latest, one)));
+    if (this.ages.length > MOST_PAGES) this.ages.shift();
+  }
+
+  /**
+   * How long to wait before a record that was not shown is looked for again. Some APIs leave out the rows of the last minute: a record that
+   * is written is on no page for so long. Then no poll finds a change that is younger.
+   * @param pollMs interval of polls: changes may be as old as that anyway
+   */
+  pauseMs(pollMs: number): number {
+    const least = Math.min(...this.ages);
+    const isHidden = this.ages.length >= (least > pollMs + 5_000 ? 3 : 8) && least > pollMs / 2;
+    return isHidden ? Math.max(pollMs, Math.min(LAG_MS, HIDDEN_TIMES * least)) : pollMs;
   }
 
   /** Records that may be recent need no time of their own when too many are. */

@@ -110,12 +110,13 @@ export async function reconcile(
     let isOld = false;
     const unseen = isComplete ? (await count(records, isMissing)).count : 0;
     if (unseen > 0) {
-      tell(1, { phase: 'pause', missing: unseen, pauseMs: feed.pollIntervalMs });
+      const pauseMs = deps.firstSights.pauseMs(feed.pollIntervalMs);
+      tell(1, { phase: 'pause', missing: unseen, pauseMs });
       // Answers of the first scan that a cache gives again do not count a second time.
       const source = sourceFromNow(deps.source, () => {
         isOld = true;
       });
-      await options.rest(feed.pollIntervalMs);
+      await options.rest(pauseMs);
       isComplete = await readAll({ ...deps, source }, options, found, tell, 2, signal);
       // The second scan may have skipped rows that moved during it, and so may a poll whose rows move as fast as it reads.
       for (let polls = 0; polls === 0 || (leavesOut && polls < MOST_POLLS); polls++) {

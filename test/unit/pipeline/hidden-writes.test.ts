@@ -1,0 +1,64 @@
+import { type StyledPublisher, styledPublisher } from '../../support/styled-publisher';
+
+/** An API that leaves out the rows of its last minute: a record that is written is on no page for so long. */
+let publisher: StyledPublisher;
+let seconds = 0;
+/** These are written every 15 s. */
+let busy: readonly string[] = [];
+
+const now = () => Math.floor(publisher.clock.ms / 1000);
+const deleted = async () =>
+  (await publisher.topic('ipos')).filter(({ decoded }) => decoded!.op === 'd').length;
+
+async function start(late: number, pollIntervalMs: number): Promise<void> {
+  busy = [];
+  seconds = 0;
+  publisher = await styledPublisher({ style: 'cursor', late, hidesWrites: true }, { pollIntervalMs });
+  for (let i = 0; i < 100; i++) publisher.vendor.write(`r${i}`, now() - 9_000 + i);
+  await publisher.poll();
+}
+
+/** Some records are written meanwhile, and polls go on. */
+async function pass(ms: number): Promise<void> {
+  for (let left = Math.ceil(ms / 1000); left > 0; left--) {
+    publisher.clock.ms += 1_000;
+    seconds++;
+    if (seconds % 15 === 0) for (const id of busy) publisher.vendor.write(id, now());
+    if (seconds % 4 === 0) publisher.vendor.write(`r${20 + ((seconds * 7) % 80)}`, now());
+    if ((seconds * 1_000) % publisher.feed.pollIntervalMs === 0) await publisher.poll();
+  }
+}
+
+it.each([
+  ['10 s', 10_000, 60, 150],
+  ['60 s', 60_000, 60, 600],
+])(
+  'no record is deleted that an API hides as long as it is written, polled every %s',
+  async (_, pollMs, late, s) => {
+    await start(late, pollMs);
+    await pass(s * 1_000);
+    busy = ['r1', 'r2', 'r3'];
+    await pass(90_000);
+    publisher.vendor.rows.delete('r19');
+    const reconciled = publisher.reconcile(async (ms) => {
+      await pass(300_000);
+      busy = [];
+      await pass(ms - 300_000);
+    });
+    expect(await reconciled).toMatchObject({ deleted: 1, missing: 0, why: null });
+    expect(await deleted()).toBe(1);
+  },
+);
+
+it.each([3, 100])(
+  'an API that hides nothing is looked at again after a poll interval, after %i polls',
+  async (polls) => {
+    await start(0, 10_000);
+    await pass(polls * 10_000);
+    publisher.vendor.rows.delete('r19');
+    const pauses: number[] = [];
+    await publisher.reconcile(async (ms) => void pauses.push(ms));
+    expect(pauses).toEqual([10_000]);
+    expect(await deleted()).toBe(1);
+  },
+);
