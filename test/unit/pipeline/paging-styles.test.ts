@@ -334,6 +334,27 @@ describe.each(['cursor', 'link'] as const)('by %s', (style) => {
     },
   );
 
+  it.each([101, 250, 350])(
+    'a scroll, which shows other rows of %i at each request for one page, ends by name',
+    async (rows) => {
+      const vendor = vendorOf(unfiltered, from(50_000, rows));
+      const all = [...vendor.rows.values()];
+      let shown = 0;
+      vendor.named = () => JSON.stringify({ after: null, page: 0, blanks: 0 });
+      vendor.shows = (page, { continuation }) => {
+        if (continuation === undefined) shown = 0;
+        shown += 100;
+        return { ...page, rows: all.slice(shown - 100, shown), next: page.next };
+      };
+      const { error, ids, last } = await read(unfiltered, vendor, {}, { pageSize: 100 });
+      if (rows < 200) return expect([error, ids.size, last?.complete]).toEqual([null, rows, true]);
+      expect(error).toMatchObject({
+        code: 'SCAN_CURSOR_REPEATED',
+        message: expect.stringContaining('scroll'),
+      });
+    },
+  );
+
   it('one answer that names itself as the next page is not believed', async () => {
     const vendor = vendorOf(unfiltered, from(50_000, 200));
     vendor.named = (next, before) => (before.length === 3 ? before[2]! : next);

@@ -67,7 +67,7 @@ export class ContinuedPages {
   /**
    * A page with rows that names itself as the next page is the last one, if no other answer names another: one answer may be wrong, or lack
    * rows. It is not the last one if its rows are those of a long first page, since an API that ignores the place would answer like this.
-   * Other rows that come again are the end of an API whose places are times: rows of the last second come for each of them.
+   * Others that come again are the end of an API whose places are times: rows of the last second come for each of them.
    */
   private async fetchAt(place: string | undefined): Promise<FetchedPage | null> {
     const first = await this.fetch(this.from, place);
@@ -86,6 +86,11 @@ export class ContinuedPages {
     if (this.ends.has(place) || this.isFirstAgain(page!)) return page;
     const again = await this.fetch(this.from, place);
     if (again === null || (again.next !== null && again.next !== place)) return again;
+    // A scroll gives the next rows at each request with one place: a request that is sent again would skip some.
+    if (again.facts.length > 0 && isOther(again, page!)) {
+      const third = await this.fetch(this.from, place);
+      if (third !== null && isOther(third, again)) throw placeMoves(this.feed, this.from);
+    }
     this.ends.add(place);
     return again.facts.length < page!.facts.length ? page : again;
   }
@@ -136,6 +141,18 @@ function cursorRepeated(feed: string, from: number, n: number, before: number): 
     'SCAN_CURSOR_REPEATED',
     `Feed ${feed}: page ${n} of the rows from ${from} on would be asked for exactly as page ${before} was, so the pages would never end.`,
   );
+}
+
+function placeMoves(feed: string, from: number): HighwaterError {
+  return new HighwaterError(
+    'SCAN_CURSOR_REPEATED',
+    `Feed ${feed}: each answer behind the rows from ${from} on names the same next page, and each request for it shows other rows, as a scroll does.`,
+  );
+}
+
+function isOther({ facts }: FetchedPage, before: FetchedPage): boolean {
+  const known = new Set(before.facts.keys);
+  return !facts.keys.some((key) => known.has(key));
 }
 
 function onlyEmptyPages(feed: string, from: number, count: number): HighwaterError {
