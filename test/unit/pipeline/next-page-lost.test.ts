@@ -273,3 +273,39 @@ it.each(['page', 'offset', 'cursor', 'link'] as const)(
     expect(await publisher.reconcile()).toMatchObject({ deleted: 0, missing: 0, why: null });
   },
 );
+
+it.each([
+  { style: 'page', rows: 40 },
+  { style: 'page', sized: false, rows: 40 },
+  { style: 'offset', rows: 41 },
+  { style: 'page', rows: 201 },
+  { style: 'offset', sized: false, rows: 201 },
+  { style: 'cursor', endsEmpty: true, rows: 201 },
+] as const)('a record is deleted that is gone, though %j end at an answer without a list', async (traits) => {
+  await start(traits, traits.rows);
+  publisher.vendor.shows = (page) => ({ ...page, isVague: page.rows.length === 0 });
+  await publisher.poll();
+  publisher.clock.ms += 1_000;
+  publisher.vendor.rows.delete('r005');
+  await publisher.poll();
+  expect(publisher.offset().last_complete_scan_ms).toBe(publisher.clock.ms);
+  expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+  expect(warnings()).toBe('');
+});
+
+it.each([25, 50])(
+  'sizes of pages other than %i may be taken for it where an answer has no list',
+  async (size) => {
+    await start({ style: 'page' }, 41);
+    const { fetchPage } = publisher.vendor;
+    const sizes = [size, 100];
+    publisher.vendor.fetchPage = (feed, request, signal) => {
+      const pageSize = sizes.find((one) => one >= request.pageSize)!;
+      return fetchPage(feed, { ...request, pageSize }, signal);
+    };
+    publisher.vendor.shows = (page) => ({ ...page, isVague: page.rows.length === 0 });
+    await publisher.poll();
+    publisher.vendor.rows.delete('r005');
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+  },
+);

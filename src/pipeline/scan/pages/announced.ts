@@ -40,9 +40,9 @@ export class Announced {
     this.latestTotal = { from, total };
   }
 
-  /** Takes note of an answer without a list behind a full page. If known records have not come, the API may be in trouble. */
-  noteNoList(shown: number): void {
-    if (Number.isFinite(this.shownRecords) && shown < this.shownRecords) this.hidden ??= { by: 'no list' };
+  /** Whether known records have not come. Then the API may be in trouble, if an answer without a list ends the pages. */
+  lacks(shown: number): boolean {
+    return Number.isFinite(this.shownRecords) && shown < this.shownRecords;
   }
 
   /**

@@ -58,10 +58,16 @@ export class NamedNext {
 
   /** @param last has been noted, and names no next page */
   async test(last: LastPage): Promise<void> {
-    const { page, paging, n, isWhole } = last;
+    const { page, paging, from, n, isWhole } = last;
     const { length } = page.facts;
-    const isBehindFull = isLikeNamed(paging, this.lengths[n - 1] ?? 0);
-    if (page.isVague && isWhole && isBehindFull) this.announced.noteNoList(this.shown.size);
+    const before = this.lengths[n - 1] ?? 0;
+    const isDoubtful = page.isVague && isWhole && isLikeNamed(paging, before);
+    if (
+      isDoubtful &&
+      this.announced.lacks(this.shown.size) &&
+      !(await this.otherPagesShowAsMany(from, before))
+    )
+      this.announced.hidden ??= { by: 'no list' };
     if (page.isLast === false || (await this.isLost(last)))
       this.announced.hidden ??= { by: 'no next', rows: length };
   }
@@ -118,12 +124,22 @@ export class NamedNext {
     if (!lacksSome || !isLikeNamed(paging, length) || this.lengths.length <= n) return null;
     if (isWhole && isRoundLimit(rows)) return true;
     this.announced.mayBeCut ||= isRoundLimit(rows);
-    for (const size of this.canShrink(length) ? sizesWithRest(rows, length) : []) {
-      const showAsMany = await this.showAsMany(rows, from, size);
-      if (showAsMany !== null) return !showAsMany;
-    }
+    const showAsMany = await this.otherPagesShowAsMany(from, length);
+    if (showAsMany !== null) return !showAsMany;
     // Ties that hide records show others twice, so the sum is right.
     return (isWhole && rows < this.announced.shownRecords) || null;
+  }
+
+  /** @param length of the last page that has rows @returns as `showAsMany` */
+  private async otherPagesShowAsMany(from: number, length: number): Promise<boolean | null> {
+    const { rows } = this;
+    if (rows === this.trueEnd) return true;
+    for (const size of this.canShrink(length) ? sizesWithRest(rows, length) : []) {
+      const showAsMany = await this.showAsMany(rows, from, size);
+      if (showAsMany === true) this.trueEnd = rows;
+      if (showAsMany !== null) return showAsMany;
+    }
+    return null;
   }
 
   /**
@@ -156,7 +172,7 @@ export class NamedNext {
 }
 
 /** Sizes of pages by which the last one of so many rows is not full. Some APIs know only a few sizes. */
-function sizesWithRest(rows: number, length: number): readonly number[] {
+export function sizesWithRest(rows: number, length: number): readonly number[] {
   const sizes = [length - 1, length - 2, 10, 25, 20, 50, 100];
   return sizes.filter((size) => size > 1 && size < rows && size !== length && rows % size !== 0);
 }

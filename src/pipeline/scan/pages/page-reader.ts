@@ -6,6 +6,7 @@ import { type Paging, WHOLE_FEED } from '../../../types';
 import { Announced } from './announced';
 import { ContinuedPages } from './continued-pages';
 import { isLikeNamed, NamedNext } from './named-next';
+import { testNoList } from './no-list';
 import {
   type FetchedPage,
   fetchedPage,
@@ -211,7 +212,7 @@ export class PageReader {
     if (n === 0) this.first = page?.facts ?? null;
     if (page === null) return page;
     const { total, facts } = page;
-    if (facts.length === 0) this.noteEnd(from, page, before);
+    if (facts.length === 0) await this.noteEnd(from, page, before);
     if (facts.length === 0) return page;
     const read = { from, n, pageSize: this.known.pageSize, page };
     // Some APIs count no further than so many rows. Then the pages behind them have others, and pages may have become shorter.
@@ -231,13 +232,14 @@ export class PageReader {
    * Compares the rows of all pages with the rows that answers have announced.
    * @param behind the page that ends them: it has no rows, or shows some again @param shown rows on the pages before it
    */
-  noteEnd(from: number, behind: FetchedPage, shown: number): void {
+  async noteEnd(from: number, behind: FetchedPage, shown: number): Promise<void> {
     const { n = 0, length = 0 } = this.last.get(from) ?? {};
     const full = n > 0 ? this.presentLength : this.fullLength;
     const hasFilter = this.feed.parameters.updatedSince !== null && this.known.lag < WHOLE_FEED;
     const isFiltered = hasFilter && this.least(from) > 0;
     const mayLack = shown > 0 && length < full ? full : 0;
-    if (behind.isVague && this.isWhole(from) && length >= full) this.announced.noteNoList(shown);
+    if (behind.isVague && this.isWhole(from) && (n === 0 || length >= full))
+      await testNoList(this.feed, this, { from, shown, n, length });
     this.announced.mayBeCut ||= n > 0 && behind.total === null && isRoundLimit(shown);
     this.announced.noteEnd(behind, { from, shown, isFiltered, mayLack });
   }

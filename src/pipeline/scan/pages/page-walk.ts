@@ -238,7 +238,7 @@ export class PageWalk {
       if (this.beginsAgain(n, page.facts)) {
         // More rows follow the first page, and a full page may say so by its length.
         const isSaid = this.isEndShown && !haveSameKeys(page.facts, this.first!);
-        this.reader.noteEnd(this.window.from, isSaid ? page : { ...page, isLast: null }, begin);
+        await this.reader.noteEnd(this.window.from, isSaid ? page : { ...page, isLast: null }, begin);
         return null;
       }
       fresh = this.isFresh(page) ? fresh + 1 : 0;
