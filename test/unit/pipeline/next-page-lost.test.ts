@@ -309,3 +309,35 @@ it.each([25, 50])(
     expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
   },
 );
+
+describe.each([
+  { style: 'cursor', sized: false },
+  { style: 'link', sized: false },
+  { style: 'page', sized: false },
+  { style: 'cursor', sized: true },
+] as const)('an API of ranges of time, %j', (traits) => {
+  it.each([100, 200, 1_000])(
+    'is read, and has a record deleted, if a range has exactly %i rows',
+    async (rows) => {
+      const shape = { ...traits, order: 'newest', cap: 100, range: 3_600 } as const;
+      publisher = await styledPublisher(shape, { pageSize: 100, beginAt: NOW - 36_000 });
+      publisher.vendor.shows = (page) => ({ ...page, isVague: page.rows.length === 0 });
+      for (let i = 0; i < rows; i++) write(`a${i}`, NOW - 36_000 + i);
+      for (let i = 0; i < 230; i++) write(`b${i}`, NOW - 10_000 + 10 * i);
+      await publisher.poll();
+      expect(publisher.offset()).toMatchObject({ snapshot: 'complete', last_complete_scan_ms: NOW * 1_000 });
+      publisher.vendor.rows.delete('b100');
+      expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+    },
+  );
+
+  it('has no record deleted that is behind a page which names no next one', async () => {
+    const shape = { ...traits, order: 'newest', cap: 100, range: 3_600 } as const;
+    publisher = await styledPublisher(shape, { pageSize: 100, beginAt: NOW - 36_000 });
+    for (let i = 0; i < 230; i++) write(`b${i}`, NOW - 10_000 + 10 * i);
+    await publisher.poll();
+    publisher.shape.isNextLost = true;
+    const deleted = traits.style === 'page' ? {} : { why: 'scan-not-complete' };
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, ...deleted });
+  });
+});

@@ -1,8 +1,8 @@
 import type { Feed } from '../../../feeds/feed';
 import type { Paging } from '../../../types';
-import type { Announced } from './announced';
+import type { Announced, HiddenRows } from './announced';
 import { ContinuedPages } from './continued-pages';
-import type { FetchedPage, PageFacts } from './page-facts';
+import type { FetchedPage } from './page-facts';
 import { isRoundLimit, pagingKind } from './paging';
 import { unlessRefused } from './refusals';
 
@@ -33,6 +33,10 @@ export class NamedNext {
   /** Keys of the rows of this walk, and how many rows each of its pages has. */
   private readonly shown = new Set<string>();
   private readonly lengths: number[] = [];
+  /** A page of this scan has named a next one. */
+  private isNamed = false;
+  /** What was doubted of one range of time, before a page of another one has named a next one. */
+  private ofRange: HiddenRows | null = null;
 
   /** @param fetch null: the body was too large */
   constructor(
@@ -46,7 +50,9 @@ export class NamedNext {
   ) {}
 
   /** To be called for each page, in the order of a walk. Some readers skip pages; then nothing is known of the whole walk. */
-  note(n: number, { keys, length }: PageFacts): void {
+  note(n: number, { next, facts: { keys, length } }: FetchedPage): void {
+    this.isNamed ||= next !== null;
+    if (this.isNamed && this.announced.hidden === this.ofRange) this.announced.hidden = null;
     if (n === 0) this.shown.clear();
     this.lengths.splice(n, this.lengths.length, length);
     for (const key of keys) this.shown.add(key);
@@ -68,8 +74,11 @@ export class NamedNext {
       !(await this.otherPagesShowAsMany(from, before))
     )
       this.announced.hidden ??= { by: 'no list' };
-    if (page.isLast === false || (await this.isLost(last)))
-      this.announced.hidden ??= { by: 'no next', rows: length };
+    const lost = { by: 'no next', rows: length } as const;
+    if (page.isLast === false) this.announced.hidden ??= lost;
+    if (!(await this.isLost(last))) return;
+    if (this.feed.windowSeconds !== undefined) this.ofRange = lost;
+    this.announced.hidden ??= lost;
   }
 
   private async isLost(last: LastPage): Promise<boolean> {
@@ -92,8 +101,9 @@ export class NamedNext {
     // A page with fewer rows has rows behind it, and must name a next page.
     const isSmaller = smaller !== null && smaller.facts.length < length;
     if (!isSmaller && !isLikeNamed(paging, length)) return false;
+    if (isWhole || this.isNamed) return isWhole;
     // The first page of the whole feed names a next one, as pages of this API do.
-    return isWhole || ((await unlessRefused(this.fetch(0)))?.next ?? null) === null;
+    return ((await unlessRefused(this.fetch(0)))?.next ?? null) === null;
   }
 
   /**

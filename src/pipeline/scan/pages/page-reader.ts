@@ -255,14 +255,15 @@ export class PageReader {
 
   /** Whether a request from a second on asks for everything. */
   private isWhole(from: number): boolean {
-    const { parameters, beginAt = 0 } = this.feed;
-    return parameters.updatedSince === null || this.least(from) <= beginAt;
+    const { parameters, beginAt = 0, windowSeconds } = this.feed;
+    if (parameters.updatedSince === null) return true;
+    return windowSeconds === undefined && this.least(from) <= beginAt;
   }
 
   /** Learns how long pages are that name a next one, and notices a page that does not name it any more. */
   private async testNext(from: number, n: number, page: FetchedPage): Promise<void> {
     const { known, isNew, fullLength } = this;
-    this.namedNext.note(n, page.facts);
+    this.namedNext.note(n, page);
     const last = { page, paging: known, from, n, isWhole: this.isWhole(from), isNew, fullLength };
     if (page.next === null) return this.namedNext.test(last);
     if (n === 0 && this.kind !== 'single')
