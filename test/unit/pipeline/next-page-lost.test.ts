@@ -341,3 +341,24 @@ describe.each([
     expect(await publisher.reconcile()).toMatchObject({ deleted: 0, ...deleted });
   });
 });
+
+/** A list of the latest 200 rows: one leaves its end as another one comes, at each third request. */
+async function startBusy(traits: Partial<VendorShape>): Promise<void> {
+  await start({ order: 'newest', ...traits }, 200);
+  await publisher.poll();
+  const { rows } = publisher.vendor;
+  publisher.vendor.shows = (page) => ({ ...page, isVague: page.rows.length === 0 });
+  publisher.vendor.beforeAnswer = (request) => {
+    if (request % 3 > 0) return;
+    const [oldest] = [...rows.values()].sort((a, b) => a.updated - b.updated);
+    rows.delete(oldest!.id);
+    write(`n${request}`, NOW);
+  };
+}
+
+it('a busy list is not asked at the end of each walk whether it is whole', async () => {
+  await startBusy({ style: 'offset' });
+  const before = publisher.vendor.asked.length;
+  for (let i = 0; i < 10; i++) await publisher.poll();
+  expect(publisher.vendor.asked.length - before).toBeLessThan(750);
+});

@@ -14,6 +14,8 @@ export class Announced {
   hidden: HiddenRows | null = null;
   /** The rows end where a limit of paging may be, which nothing announces. */
   mayBeCut = false;
+  /** Rows of a walk that has been shown to be whole. */
+  trueEnd: number | null = null;
   /** Rows that an answer counts and does not show, if its total counts the rows that were asked for. */
   private unshown: HiddenRows | null = null;
   /** The total of the latest first page. */

@@ -28,8 +28,6 @@ interface LastPage {
 
 /** Notices a page that names no next one, though there must be one: the API has renamed that member, or shows only so many rows. */
 export class NamedNext {
-  /** Rows of a walk that has been shown to be whole. */
-  private trueEnd: number | null = null;
   /** Keys of the rows of this walk, and how many rows each of its pages has. */
   private readonly shown = new Set<string>();
   private readonly lengths: number[] = [];
@@ -83,9 +81,9 @@ export class NamedNext {
 
   private async isLost(last: LastPage): Promise<boolean> {
     if (last.page.facts.length === 0 || pagingKind(this.feed) === 'single') return false;
-    if (this.rows === this.trueEnd) return false;
+    if (this.rows === this.announced.trueEnd) return false;
     const isLost = last.n === 0 ? await this.isFirstLost(last) : await this.isLaterLost(last);
-    if (isLost === false) this.trueEnd = this.rows;
+    if (isLost === false) this.announced.trueEnd = this.rows;
     return isLost === true;
   }
 
@@ -143,10 +141,10 @@ export class NamedNext {
   /** @param length of the last page that has rows @returns as `showAsMany` */
   private async otherPagesShowAsMany(from: number, length: number): Promise<boolean | null> {
     const { rows } = this;
-    if (rows === this.trueEnd) return true;
+    if (rows === this.announced.trueEnd) return true;
     for (const size of this.canShrink(length) ? sizesWithRest(rows, length) : []) {
       const showAsMany = await this.showAsMany(rows, from, size);
-      if (showAsMany === true) this.trueEnd = rows;
+      if (showAsMany === true) this.announced.trueEnd = rows;
       if (showAsMany !== null) return showAsMany;
     }
     return null;

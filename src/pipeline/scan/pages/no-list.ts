@@ -16,10 +16,12 @@ interface PagesRead extends Pick<Numbered, 'n' | 'length'> {
  * are in trouble. A first page that is shorter than was asked for may have been cut.
  */
 export async function testNoList(feed: Feed, reader: PageReader, read: PagesRead): Promise<void> {
-  if (!reader.announced.lacks(read.shown)) return;
+  const { announced } = reader;
+  const { shown } = read;
+  if (!announced.lacks(shown) || announced.hidden !== null || announced.trueEnd === shown) return;
   const isEnd = await showsLastRows(feed, reader, read);
-  if (!(isEnd ?? (read.n === 0 && read.length < feed.pageSize)))
-    reader.announced.hidden ??= { by: 'no list' };
+  if (isEnd ?? (read.n === 0 && read.length < feed.pageSize)) announced.trueEnd = shown;
+  else announced.hidden ??= { by: 'no list' };
 }
 
 /**
