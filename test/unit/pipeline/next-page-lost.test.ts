@@ -362,3 +362,16 @@ it('a busy list is not asked at the end of each walk whether it is whole', async
   for (let i = 0; i < 10; i++) await publisher.poll();
   expect(publisher.vendor.asked.length - before).toBeLessThan(750);
 });
+
+it.each([{ style: 'cursor' }, { style: 'link' }, { style: 'cursor', endsEmpty: true }] as const)(
+  'a busy list counts as read, whatever leaves its end: %j',
+  async (traits) => {
+    await startBusy(traits);
+    for (let i = 0; i < 10; i++) {
+      publisher.clock.ms += 1_000;
+      await publisher.poll();
+      expect(publisher.offset().last_complete_scan_ms).toBe(publisher.clock.ms);
+    }
+    expect(warnings()).toBe('');
+  },
+);

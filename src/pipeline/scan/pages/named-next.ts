@@ -151,7 +151,7 @@ export class NamedNext {
   }
 
   /**
-   * Whether pages of another size show as many rows or records, and end with a page that is not full. Ties that change places hide records,
+   * Whether pages of another size show no more rows or records, and end with a page that is not full. Ties that change places hide records,
    * and pages that overlap show rows twice.
    * @returns null if the API refuses or ignores the size
    */
@@ -164,8 +164,9 @@ export class NamedNext {
       const page = await unlessRefused(pages.read(from, lengths.length));
       if (page === null) return null;
       const { keys, length } = page.facts;
-      const isEqual = sum === rows || seen.size === this.shown.size;
-      if (length === 0) return isEqual && lengths.at(-1)! < lengths[0]!;
+      // Rows may have left the end meanwhile.
+      const isAll = sum <= rows || seen.size <= this.shown.size;
+      if (length === 0) return isAll && lengths.at(-1)! < lengths[0]!;
       if (lengths.length === 0 && length === this.lengths[0]) return null;
       for (const key of keys) seen.add(key);
       lengths.push(length);
