@@ -1,9 +1,22 @@
 import type { Feed } from '../../../feeds/feed';
+import type { PageRequest } from '../../../source/source';
+import type { Paging } from '../../../types';
+import type { Announced } from './announced';
 import { sizesWithRest } from './named-next';
-import type { Numbered } from './page-facts';
-import type { PageReader } from './page-reader';
+import type { FetchedPage, Numbered } from './page-facts';
 import { pageOffset } from './paging';
 import { unlessRefused } from './refusals';
+
+/** What reads the pages. */
+interface Reader {
+  readonly announced: Announced;
+  paging(): Paging;
+  fetchNumbered(
+    from: number,
+    pageOffset: number,
+    other: Pick<PageRequest, 'pageSize'>,
+  ): Promise<FetchedPage | null>;
+}
 
 /** The last page that has rows, and the rows up to its end. */
 interface PagesRead extends Pick<Numbered, 'n' | 'length'> {
@@ -15,7 +28,7 @@ interface PagesRead extends Pick<Numbered, 'n' | 'length'> {
  * An answer without a list (204, `{}`) has ended the pages by number, and not all known records have come. Many APIs end like this; others
  * are in trouble. A first page that is shorter than was asked for may have been cut.
  */
-export async function testNoList(feed: Feed, reader: PageReader, read: PagesRead): Promise<void> {
+export async function testNoList(feed: Feed, reader: Reader, read: PagesRead): Promise<void> {
   const { announced } = reader;
   const { shown } = read;
   if (!announced.lacks(shown) || announced.hidden !== null || announced.trueEnd === shown) return;
@@ -30,7 +43,7 @@ export async function testNoList(feed: Feed, reader: PageReader, read: PagesRead
  */
 async function showsLastRows(
   { parameters }: Feed,
-  reader: PageReader,
+  reader: Reader,
   { from, shown, length }: PagesRead,
 ): Promise<boolean | null> {
   const paging = reader.paging();
