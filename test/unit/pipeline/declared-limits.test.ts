@@ -69,6 +69,19 @@ describe('an API that answers some days behind the time that is asked for', () =
     expect([snapshot, high_water_mark]).toEqual(['complete', NOW - DAY]);
   });
 
+  // The end of a range is a whole second, and a row may come within it.
+  it.each([350, 355 - 0.5 / DAY])(
+    'is read if a range has only rows of one second, on several pages, and the next rows come %d days ago',
+    async (days) => {
+      const wide = Array.from({ length: 120 }, (_, i) => row(`w${i}`, NOW - 358 * DAY));
+      const later = row('later', NOW - days * DAY);
+      const limits = { windowSeconds: 10 * DAY, beginAt: NOW - 365 * DAY };
+      const { known } = await start([...wide, later, ...rows], ranged, limits);
+      await publisher.poll();
+      expect(known()).toBe(121 + rows.length);
+    },
+  );
+
   it('is read on from the range that was reached', async () => {
     const { known } = await start(rows, ranged, { windowSeconds: 10 * DAY, beginAt: NOW - 365 * DAY });
     await publisher.poll();
@@ -204,6 +217,40 @@ it.each([true, false])(
     expect(state.offset.high_water_mark).toBeLessThanOrEqual(NOW - 500);
   },
 );
+
+it.each([150, 1_000])(
+  'nor for a second of which the API shows only %i rows, and does not say so',
+  async (limit) => {
+    let reach = limit;
+    const wide = Array.from({ length: limit + 30 }, (_, i) => row(`w${i}`, NOW - 500));
+    const rows = [row('a', NOW - 900), ...wide];
+    const { known } = await start(rows, (all, one) => ({ rows: part(all.slice(0, reach), one) }), {});
+    await publisher.poll();
+    rows.push(row('later', NOW - 100));
+    await expect(publisher.poll()).rejects.toMatchObject({ code: 'SCAN_BEYOND_REACH' });
+    expect(publisher.owned().deps.state.image('later')).toBeDefined();
+    expect(publisher.offset().high_water_mark).toBeLessThanOrEqual(NOW - 500);
+    reach = 10_000;
+    await publisher.poll();
+    expect(known()).toBe(rows.length);
+  },
+);
+
+it('a row that comes while the pages of a second are read does not show that they were cut', async () => {
+  const rows = Array.from({ length: 200 }, (_, i) => row(`w${i}`, NOW - 500));
+  const { known } = await start(
+    rows,
+    (all, request) => {
+      if (request.updatedSince <= NOW - 500 || known() === 201) return { rows: part(all, request) };
+      const later = row('later', NOW - 1);
+      if (rows.length === 200) rows.push(later);
+      return { rows: [later] };
+    },
+    {},
+  );
+  await publisher.poll();
+  expect([known(), publisher.logger.warnings]).toEqual([201, []]);
+});
 
 describe('rows that the API has and does not show', () => {
   const rows = rowsOf(120);

@@ -284,3 +284,105 @@ it.each(['page', 'offset', 'cursor', 'link'] as const)(
     expect(await publisher.reconcile()).toMatchObject({ deleted: 0, missing: 0, why: null });
   },
 );
+
+it.each([
+  { style: 'page', rows: 40 },
+  { style: 'page', sized: false, rows: 40 },
+  { style: 'offset', rows: 41 },
+  { style: 'page', rows: 201 },
+  { style: 'offset', sized: false, rows: 201 },
+  { style: 'cursor', endsEmpty: true, rows: 201 },
+] as const)('a record is deleted that is gone, though %j end at an answer without a list', async (traits) => {
+  await start(traits, traits.rows);
+  publisher.vendor.shows = (page) => ({ ...page, isVague: page.rows.length === 0 });
+  await publisher.poll();
+  publisher.clock.ms += 1_000;
+  publisher.vendor.rows.delete('r005');
+  await publisher.poll();
+  expect(publisher.offset().last_complete_scan_ms).toBe(publisher.clock.ms);
+  expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+  expect(warnings()).toBe('');
+});
+
+it.each([25, 50])(
+  'sizes of pages other than %i may be taken for it where an answer has no list',
+  async (size) => {
+    await start({ style: 'page' }, 41);
+    const { fetchPage } = publisher.vendor;
+    const sizes = [size, 100];
+    publisher.vendor.fetchPage = (feed, request, signal) => {
+      const pageSize = sizes.find((one) => one >= request.pageSize)!;
+      return fetchPage(feed, { ...request, pageSize }, signal);
+    };
+    publisher.vendor.shows = (page) => ({ ...page, isVague: page.rows.length === 0 });
+    await publisher.poll();
+    publisher.vendor.rows.delete('r005');
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+  },
+);
+
+describe.each([
+  { style: 'cursor', sized: false },
+  { style: 'link', sized: false },
+  { style: 'page', sized: false },
+  { style: 'cursor', sized: true },
+] as const)('an API of ranges of time, %j', (traits) => {
+  it.each([100, 200, 1_000])(
+    'is read, and has a record deleted, if a range has exactly %i rows',
+    async (rows) => {
+      const shape = { ...traits, order: 'newest', cap: 100, range: 3_600 } as const;
+      publisher = await styledPublisher(shape, { pageSize: 100, beginAt: NOW - 36_000 });
+      publisher.vendor.shows = (page) => ({ ...page, isVague: page.rows.length === 0 });
+      for (let i = 0; i < rows; i++) write(`a${i}`, NOW - 36_000 + i);
+      for (let i = 0; i < 230; i++) write(`b${i}`, NOW - 10_000 + 10 * i);
+      await publisher.poll();
+      expect(publisher.offset()).toMatchObject({ snapshot: 'complete', last_complete_scan_ms: NOW * 1_000 });
+      publisher.vendor.rows.delete('b100');
+      expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+    },
+  );
+
+  it('has no record deleted that is behind a page which names no next one', async () => {
+    const shape = { ...traits, order: 'newest', cap: 100, range: 3_600 } as const;
+    publisher = await styledPublisher(shape, { pageSize: 100, beginAt: NOW - 36_000 });
+    for (let i = 0; i < 230; i++) write(`b${i}`, NOW - 10_000 + 10 * i);
+    await publisher.poll();
+    publisher.shape.isNextLost = true;
+    const deleted = traits.style === 'page' ? {} : { why: 'scan-not-complete' };
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, ...deleted });
+  });
+});
+
+/** A list of the latest 200 rows: one leaves its end as another one comes, at each third request. */
+async function startBusy(traits: Partial<VendorShape>): Promise<void> {
+  await start({ order: 'newest', ...traits }, 200);
+  await publisher.poll();
+  const { rows } = publisher.vendor;
+  publisher.vendor.shows = (page) => ({ ...page, isVague: page.rows.length === 0 });
+  publisher.vendor.beforeAnswer = (request) => {
+    if (request % 3 > 0) return;
+    const [oldest] = [...rows.values()].sort((a, b) => a.updated - b.updated);
+    rows.delete(oldest!.id);
+    write(`n${request}`, NOW);
+  };
+}
+
+it('a busy list is not asked at the end of each walk whether it is whole', async () => {
+  await startBusy({ style: 'offset' });
+  const before = publisher.vendor.asked.length;
+  for (let i = 0; i < 10; i++) await publisher.poll();
+  expect(publisher.vendor.asked.length - before).toBeLessThan(750);
+});
+
+it.each([{ style: 'cursor' }, { style: 'link' }, { style: 'cursor', endsEmpty: true }] as const)(
+  'a busy list counts as read, whatever leaves its end: %j',
+  async (traits) => {
+    await startBusy(traits);
+    for (let i = 0; i < 10; i++) {
+      publisher.clock.ms += 1_000;
+      await publisher.poll();
+      expect(publisher.offset().last_complete_scan_ms).toBe(publisher.clock.ms);
+    }
+    expect(warnings()).toBe('');
+  },
+);

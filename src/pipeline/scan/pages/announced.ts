@@ -15,6 +15,8 @@ export class Announced {
   hidden: HiddenRows | null = null;
   /** The rows end behind so many, where a limit of paging may be that nothing announces. */
   cutAt: number | null = null;
+  /** Rows of a walk that has been shown to be whole. */
+  trueEnd: number | null = null;
   /** Rows that an answer counts and does not show, if its total counts the rows that were asked for. */
   private unshown: HiddenRows | null = null;
   /** The total of the latest first page. */
@@ -45,9 +47,9 @@ export class Announced {
     if (isRoundLimit(rows)) this.cutAt = rows;
   }
 
-  /** Takes note of an answer without a list behind a full page. If known records have not come, the API may be in trouble. */
-  noteNoList(shown: number): void {
-    if (Number.isFinite(this.shownRecords) && shown < this.shownRecords) this.hidden ??= { by: 'no list' };
+  /** Whether known records have not come. Then the API may be in trouble, if an answer without a list ends the pages. */
+  lacks(shown: number): boolean {
+    return Number.isFinite(this.shownRecords) && shown < this.shownRecords;
   }
 
   /**

@@ -1,8 +1,8 @@
 import type { Feed } from '../../../feeds/feed';
 import type { Paging } from '../../../types';
-import type { Announced } from './announced';
+import type { Announced, HiddenRows } from './announced';
 import { ContinuedPages } from './continued-pages';
-import type { FetchedPage, PageFacts } from './page-facts';
+import type { FetchedPage } from './page-facts';
 import { isRoundLimit, pagingKind } from './paging';
 import { unlessRefused } from './refusals';
 
@@ -28,11 +28,13 @@ interface LastPage {
 
 /** Notices a page that names no next one, though there must be one: the API has renamed that member, or shows only so many rows. */
 export class NamedNext {
-  /** Rows of a walk that has been shown to be whole. */
-  private trueEnd: number | null = null;
   /** Keys of the rows of this walk, and how many rows each of its pages has. */
   private readonly shown = new Set<string>();
   private readonly lengths: number[] = [];
+  /** A page of this scan has named a next one. */
+  private isNamed = false;
+  /** What was doubted of one range of time, before a page of another one has named a next one. */
+  private ofRange: HiddenRows | null = null;
 
   /** @param fetch null: the body was too large */
   constructor(
@@ -46,7 +48,9 @@ export class NamedNext {
   ) {}
 
   /** To be called for each page, in the order of a walk. Some readers skip pages; then nothing is known of the whole walk. */
-  note(n: number, { keys, length }: PageFacts): void {
+  note(n: number, { next, facts: { keys, length } }: FetchedPage): void {
+    this.isNamed ||= next !== null;
+    if (this.isNamed && this.announced.hidden === this.ofRange) this.announced.hidden = null;
     if (n === 0) this.shown.clear();
     this.lengths.splice(n, this.lengths.length, length);
     for (const key of keys) this.shown.add(key);
@@ -58,19 +62,28 @@ export class NamedNext {
 
   /** @param last has been noted, and names no next page */
   async test(last: LastPage): Promise<void> {
-    const { page, paging, n, isWhole } = last;
+    const { page, paging, from, n, isWhole } = last;
     const { length } = page.facts;
-    const isBehindFull = isLikeNamed(paging, this.lengths[n - 1] ?? 0);
-    if (page.isVague && isWhole && isBehindFull) this.announced.noteNoList(this.shown.size);
-    if (page.isLast === false || (await this.isLost(last)))
-      this.announced.hidden ??= { by: 'no next', rows: length };
+    const before = this.lengths[n - 1] ?? 0;
+    const isDoubtful = page.isVague && isWhole && isLikeNamed(paging, before);
+    if (
+      isDoubtful &&
+      this.announced.lacks(this.shown.size) &&
+      !(await this.otherPagesShowAsMany(from, before))
+    )
+      this.announced.hidden ??= { by: 'no list' };
+    const lost = { by: 'no next', rows: length } as const;
+    if (page.isLast === false) this.announced.hidden ??= lost;
+    if (!(await this.isLost(last))) return;
+    if (this.feed.windowSeconds !== undefined) this.ofRange = lost;
+    this.announced.hidden ??= lost;
   }
 
   private async isLost(last: LastPage): Promise<boolean> {
     if (last.page.facts.length === 0 || pagingKind(this.feed) === 'single') return false;
-    if (this.rows === this.trueEnd) return false;
+    if (this.rows === this.announced.trueEnd) return false;
     const isLost = last.n === 0 ? await this.isFirstLost(last) : await this.isLaterLost(last);
-    if (isLost === false) this.trueEnd = this.rows;
+    if (isLost === false) this.announced.trueEnd = this.rows;
     return isLost === true;
   }
 
@@ -86,8 +99,9 @@ export class NamedNext {
     // A page with fewer rows has rows behind it, and must name a next page.
     const isSmaller = smaller !== null && smaller.facts.length < length;
     if (!isSmaller && !isLikeNamed(paging, length)) return false;
+    if (isWhole || this.isNamed) return isWhole;
     // The first page of the whole feed names a next one, as pages of this API do.
-    return isWhole || ((await unlessRefused(this.fetch(0)))?.next ?? null) === null;
+    return ((await unlessRefused(this.fetch(0)))?.next ?? null) === null;
   }
 
   /**
@@ -121,16 +135,26 @@ export class NamedNext {
     if (!lacksSome || !isLikeNamed(paging, length) || this.lengths.length <= n) return null;
     if (isWhole && isRoundLimit(rows)) return true;
     this.announced.noteRows(rows);
-    for (const size of this.canShrink(length) ? sizesWithRest(rows, length) : []) {
-      const showAsMany = await this.showAsMany(rows, from, size);
-      if (showAsMany !== null) return !showAsMany;
-    }
+    const showAsMany = await this.otherPagesShowAsMany(from, length);
+    if (showAsMany !== null) return !showAsMany;
     // Ties that hide records show others twice, so the sum is right.
     return (isWhole && rows < this.announced.shownRecords) || null;
   }
 
+  /** @param length of the last page that has rows @returns as `showAsMany` */
+  private async otherPagesShowAsMany(from: number, length: number): Promise<boolean | null> {
+    const { rows } = this;
+    if (rows === this.announced.trueEnd) return true;
+    for (const size of this.canShrink(length) ? sizesWithRest(rows, length) : []) {
+      const showAsMany = await this.showAsMany(rows, from, size);
+      if (showAsMany === true) this.announced.trueEnd = rows;
+      if (showAsMany !== null) return showAsMany;
+    }
+    return null;
+  }
+
   /**
-   * Whether pages of another size show as many rows or records, and end with a page that is not full. Ties that change places hide records,
+   * Whether pages of another size show no more rows or records, and end with a page that is not full. Ties that change places hide records,
    * and pages that overlap show rows twice.
    * @returns null if the API refuses or ignores the size
    */
@@ -143,8 +167,9 @@ export class NamedNext {
       const page = await unlessRefused(pages.read(from, lengths.length));
       if (page === null) return null;
       const { keys, length } = page.facts;
-      const isEqual = sum === rows || seen.size === this.shown.size;
-      if (length === 0) return isEqual && lengths.at(-1)! < lengths[0]!;
+      // Rows may have left the end meanwhile.
+      const isAll = sum <= rows || seen.size <= this.shown.size;
+      if (length === 0) return isAll && lengths.at(-1)! < lengths[0]!;
       if (lengths.length === 0 && length === this.lengths[0]) return null;
       for (const key of keys) seen.add(key);
       lengths.push(length);
@@ -159,7 +184,7 @@ export class NamedNext {
 }
 
 /** Sizes of pages by which the last one of so many rows is not full. Some APIs know only a few sizes. */
-function sizesWithRest(rows: number, length: number): readonly number[] {
+export function sizesWithRest(rows: number, length: number): readonly number[] {
   const sizes = [length - 1, length - 2, 10, 25, 20, 50, 100];
   return sizes.filter((size) => size > 1 && size < rows && size !== length && rows % size !== 0);
 }

@@ -6,6 +6,7 @@ import { type Paging, WHOLE_FEED } from '../../../types';
 import { Announced } from './announced';
 import { ContinuedPages } from './continued-pages';
 import { isLikeNamed, NamedNext } from './named-next';
+import { testNoList } from './no-list';
 import {
   type FetchedPage,
   fetchedPage,
@@ -210,7 +211,7 @@ export class PageReader {
     if (n === 0) this.first = page?.facts ?? null;
     if (page === null) return page;
     const { total, facts } = page;
-    if (facts.length === 0) this.noteEnd(from, page, before);
+    if (facts.length === 0) await this.noteEnd(from, page, before);
     if (facts.length === 0) return page;
     const read = { from, n, pageSize: this.known.pageSize, page };
     // Some APIs count no further than so many rows. Then the pages behind them have others, and pages may have become shorter.
@@ -230,13 +231,14 @@ export class PageReader {
    * Compares the rows of all pages with the rows that answers have announced.
    * @param behind the page that ends them: it has no rows, or shows some again @param shown rows on the pages before it
    */
-  noteEnd(from: number, behind: FetchedPage, shown: number): void {
+  async noteEnd(from: number, behind: FetchedPage, shown: number): Promise<void> {
     const { n = 0, length = 0 } = this.last.get(from) ?? {};
     const full = n > 0 ? this.presentLength : this.fullLength;
     const hasFilter = this.feed.parameters.updatedSince !== null && this.known.lag < WHOLE_FEED;
     const isFiltered = hasFilter && this.least(from) > 0;
     const mayLack = shown > 0 && length < full ? full : 0;
-    if (behind.isVague && this.isWhole(from) && length >= full) this.announced.noteNoList(shown);
+    if (behind.isVague && this.isWhole(from) && (n === 0 || length >= full))
+      await testNoList(this.feed, this, { from, shown, n, length });
     if (n > 0 && behind.total === null) this.announced.noteRows(shown);
     this.announced.noteEnd(behind, { from, shown, isFiltered, mayLack });
   }
@@ -252,14 +254,15 @@ export class PageReader {
 
   /** Whether a request from a second on asks for everything. */
   private isWhole(from: number): boolean {
-    const { parameters, beginAt = 0 } = this.feed;
-    return parameters.updatedSince === null || this.least(from) <= beginAt;
+    const { parameters, beginAt = 0, windowSeconds } = this.feed;
+    if (parameters.updatedSince === null) return true;
+    return windowSeconds === undefined && this.least(from) <= beginAt;
   }
 
   /** Learns how long pages are that name a next one, and notices a page that does not name it any more. */
   private async testNext(from: number, n: number, page: FetchedPage): Promise<void> {
     const { known, isNew, fullLength } = this;
-    this.namedNext.note(n, page.facts);
+    this.namedNext.note(n, page);
     const last = { page, paging: known, from, n, isWhole: this.isWhole(from), isNew, fullLength };
     if (page.next === null) return this.namedNext.test(last);
     if (n === 0 && this.kind !== 'single')

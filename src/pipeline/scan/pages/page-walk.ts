@@ -45,7 +45,7 @@ export class PageWalk {
   /** The first second behind the window; null if the window reaches to the server's end. */
   next: number | null = null;
   /** Keys of all rows of the window, and how many of these rows have an id. */
-  private readonly seen = new Set<string>();
+  readonly seen = new Set<string>();
   private ids = 0;
   /** How many rows the pages before each page had, as they came on the climb. The last number belongs to the page that ends it. */
   private begins = [0];
@@ -238,7 +238,7 @@ export class PageWalk {
       if (this.beginsAgain(n, page.facts)) {
         // More rows follow the first page, and a full page may say so by its length.
         const isSaid = this.isEndShown && !haveSameKeys(page.facts, this.first!);
-        this.reader.noteEnd(this.window.from, isSaid ? page : { ...page, isLast: null }, begin);
+        await this.reader.noteEnd(this.window.from, isSaid ? page : { ...page, isLast: null }, begin);
         return null;
       }
       fresh = this.isFresh(page) ? fresh + 1 : 0;

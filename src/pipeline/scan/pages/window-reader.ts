@@ -3,7 +3,8 @@ import { behindFirstPage } from './first-page';
 import type { FetchedPage } from './page-facts';
 import type { PageReader } from './page-reader';
 import { MOST_RESTARTS, PageWalk } from './page-walk';
-import type { WalkEnd, Window } from './window';
+import { unlessRefused } from './refusals';
+import { beyondReach, type WalkEnd, type Window } from './window';
 
 /**
  * Reads the rows of a window, in any order. `end`, `next` and `page` say how it went, once `pages` or `behind` is over.
@@ -50,13 +51,33 @@ export class WindowReader {
     const behind = await behindFirstPage(feed, reader, window.from, first);
     if (window.second !== null && !reader.paging().ordered) this.end = 'not-in-order';
     else if (behind === 'more') {
-      const walk = new PageWalk(feed, reader, window);
-      this.end = yield* walk.pages(first);
-      this.next = walk.next;
+      for (let restarts = 0; ; restarts++) {
+        const walk = new PageWalk(feed, reader, window);
+        this.end = yield* walk.pages(first);
+        this.next = walk.next;
+        if (!(await this.isCut(first))) break;
+        // Later rows may have come since.
+        if (restarts === MOST_RESTARTS) throw beyondReach(feed, { ...window, reach: walk.seen.size });
+      }
     } else if (typeof behind === 'string') this.end = behind;
     else {
       this.end = 'all-read';
       this.page = behind;
     }
+  }
+
+  /**
+   * Whether there are later rows, and the pages of a second have ended without one of them. An API that shows only so many rows of an answer,
+   * and does not say so, would keep them from a scan in order for ever.
+   */
+  private async isCut({ knownSecond }: FetchedPage): Promise<boolean> {
+    const { reader } = this;
+    const { from, second } = this.window;
+    const isEnd = this.end === 'all-read' && this.next === null && reader.announced.hidden === null;
+    // Some APIs refuse times ahead of the present.
+    if (second === null || !isEnd || second >= knownSecond) return false;
+    const behind = await unlessRefused(reader.readFirst(second + 1));
+    const isLater = (at: number | null) => at !== null && at > second && at < reader.windowEnd(from);
+    return behind?.facts.updated.some(isLater) ?? false;
   }
 }

@@ -1,0 +1,62 @@
+import type { Feed } from '../../../feeds/feed';
+import type { PageRequest } from '../../../source/source';
+import type { Paging } from '../../../types';
+import type { Announced } from './announced';
+import { sizesWithRest } from './named-next';
+import type { FetchedPage, Numbered } from './page-facts';
+import { pageOffset } from './paging';
+import { unlessRefused } from './refusals';
+
+/** What reads the pages. */
+interface Reader {
+  readonly announced: Announced;
+  paging(): Paging;
+  fetchNumbered(
+    from: number,
+    pageOffset: number,
+    other: Pick<PageRequest, 'pageSize'>,
+  ): Promise<FetchedPage | null>;
+}
+
+/** The last page that has rows, and the rows up to its end. */
+interface PagesRead extends Pick<Numbered, 'n' | 'length'> {
+  readonly from: number;
+  readonly shown: number;
+}
+
+/**
+ * An answer without a list (204, `{}`) has ended the pages by number, and not all known records have come. Many APIs end like this; others
+ * are in trouble. A first page that is shorter than was asked for may have been cut.
+ */
+export async function testNoList(feed: Feed, reader: Reader, read: PagesRead): Promise<void> {
+  const { announced } = reader;
+  const { shown } = read;
+  if (!announced.lacks(shown) || announced.hidden !== null || announced.trueEnd === shown) return;
+  const isEnd = await showsLastRows(feed, reader, read);
+  if (isEnd ?? (read.n === 0 && read.length < feed.pageSize)) announced.trueEnd = shown;
+  else announced.hidden ??= { by: 'no list' };
+}
+
+/**
+ * Whether a page that begins at another row, and would hold the row behind the last one, has the last rows only.
+ * @returns null: no such page can be asked for
+ */
+async function showsLastRows(
+  { parameters }: Feed,
+  reader: Reader,
+  { from, shown, length }: PagesRead,
+): Promise<boolean | null> {
+  const paging = reader.paging();
+  const isByRecord = paging.unit === 'record';
+  // A longer page may be as short as the server has cut it.
+  const sizes = sizesWithRest(shown, length).filter((size) => size < length && parameters.pageSize !== null);
+  for (const pageSize of isByRecord ? [paging.pageSize] : sizes) {
+    const ask = (n: number) =>
+      unlessRefused(reader.fetchNumbered(from, pageOffset(paging, n, shown - 1), { pageSize }));
+    const last = await ask(isByRecord ? 1 : Math.floor(shown / pageSize));
+    if (last?.facts.length === (isByRecord ? 1 : shown % pageSize)) return true;
+    // Some APIs take another size than they were asked for.
+    if (last !== null && (isByRecord || (await ask(0))?.facts.length === pageSize)) return false;
+  }
+  return null;
+}
