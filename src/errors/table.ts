@@ -298,7 +298,7 @@ const answers = {
     what: 'The API goes on naming next pages, but they have no records. 1,000 pages in a row were empty, so its pages may never end.',
     now: 'The feed is parked and tried again slowly. The records read so far are published.',
     remedy:
-      'Check `paging` of the feed in highwater.yaml. If it is right, ask for larger pages (pageSize), or ask the vendor how to recognise the last page.',
+      'Check `paging` of the feed in highwater.yaml. If the first page without rows is the last, set `hasMore` to the responseKey: the list says so. Otherwise ask for larger pages (pageSize), or ask the vendor how to recognise the last page.',
     see: feedParked,
   },
   SCAN_CURSOR_REPEATED: {

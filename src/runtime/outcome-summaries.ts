@@ -28,10 +28,11 @@ export function reconciled(feed: Feed, result: ReconcileResult, dryRun: boolean,
     ordinary === 0
       ? ''
       : ` ${counted(ordinary, 'more change')} ${dryRun ? 'would be' : ordinary === 1 ? 'was' : 'were'} published that the next poll finds too.`;
+  const isUndated = why === 'not-proved' && feed.updatedField === null;
   const rest =
     why === null
       ? ''
-      : ` ${counted(missing, 'record was', 'records were')} not shown, and ${missing === 1 ? 'is' : 'are'} kept: ${reasons[why]}.${named(withheldIds, missing)}`;
+      : ` ${counted(missing, 'record was', 'records were')} not shown, and ${missing === 1 ? 'is' : 'are'} kept: ${isUndated ? UNDATED : reasons[why]}.${named(withheldIds, missing)}`;
   return done(`Feed ${feed.name} was compared with the API: ${parts.join(', ')}.${also}${rest}`, facts);
 }
 
@@ -43,6 +44,9 @@ function named(ids: readonly string[], all: number): string {
 
 /** The ids come from the API. */
 const MOST_ID_CHARACTERS = 100;
+
+const UNDATED =
+  'records without a time have to be known for 15 minutes, and others have to be shown; no number helps, but a later reconcile does';
 
 const reasons: Record<NonNullable<ReconcileResult['why']>, string> = {
   'too-many':

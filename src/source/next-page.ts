@@ -74,8 +74,16 @@ export function nextPage(
 function moreAt(answer: unknown, hasMore: string | undefined): boolean | undefined {
   if (hasMore === undefined) return undefined;
   const isEnd = hasMore.startsWith('!');
-  const flag = valueAtPath(answer, isEnd ? hasMore.slice(1) : hasMore);
-  return typeof flag === 'boolean' ? flag !== isEnd : undefined;
+  const said = truthOf(valueAtPath(answer, isEnd ? hasMore.slice(1) : hasMore));
+  return said === undefined ? undefined : said !== isEnd;
+}
+
+/** As APIs write a flag: also in words, as a number, or as a list that is empty on the last page. */
+function truthOf(flag: unknown): boolean | undefined {
+  if (Array.isArray(flag)) return flag.length > 0;
+  const word = String(flag).toLowerCase();
+  if (['true', 'yes'].includes(word) || Number(flag ?? Number.NaN) > 0) return true;
+  return ['false', 'no', '0'].includes(word) ? false : undefined;
 }
 
 function counted(answer: unknown, { hasMore, total }: CountedPaging<'page' | 'offset'>): NextPage {

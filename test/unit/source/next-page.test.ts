@@ -44,6 +44,23 @@ it.each([
   );
 });
 
+it.each([
+  [0, 1],
+  ['false', 'true'],
+  ['No', 'yes'],
+  ['0', '1'],
+  [[], [{ id: 'a' }]],
+  [0, 250],
+])('a flag may be %j on the last page, and %j before', async (end, more) => {
+  const paging = { ...cursor, hasMore: 'meta.more' };
+  const ends = [];
+  for (const flag of [end, more])
+    ends.push(await next(paging, { ipos: [], meta: { next: 'n', more: flag } }));
+  expect(ends).toEqual([null, 'n']);
+  for (const flag of [{}, 'n/a', '', null])
+    expect(await next(paging, { ipos: [], meta: { next: 'n', more: flag } })).toBe('n');
+});
+
 it.each([null, undefined, ''])(
   'more rows follow, and the cursor is %p: the page is not the last',
   async (cursorText) => {
