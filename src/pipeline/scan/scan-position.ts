@@ -208,7 +208,7 @@ export class ScanPosition {
 
 /** Rows of any second are left out now, and come once the API is well again. */
 function hasHoles(hidden: HiddenRows | null): boolean {
-  return hidden !== null && ['partial', 'no next', 'no list'].includes(hidden.by);
+  return hidden !== null && ['partial', 'no next', 'no list', 'gap'].includes(hidden.by);
 }
 
 function saidOfHidden(hidden: HiddenRows): string {
@@ -222,6 +222,11 @@ function saidOfHidden(hidden: HiddenRows): string {
       return `the API says that more rows follow, and the next page has none. ${remedy} paging.hasMore.`;
     case 'no list':
       return 'an answer behind a full page has no list of rows, and fewer records came than are known. The next poll asks again.';
+    case 'gap':
+      return (
+        `page ${hidden.page} (counted from 0) has no rows, and a later one has some: the API cuts pages first, and then leaves out rows, for ` +
+        'example those that the token may not see. Ask for longer pages (pageSize), or only for rows that the token may see (query of the feed).'
+      );
     case 'no next':
       return (
         `an answer of ${hidden.rows} rows names no next page, and there must be one. Ask the API once, and compare its answer with ` +

@@ -7,6 +7,7 @@ export type HiddenRows =
   | { readonly by: 'partial'; readonly member: string }
   | { readonly by: 'more' }
   | { readonly by: 'no list' }
+  | { readonly by: 'gap'; readonly page: number }
   | { readonly by: 'no next'; readonly rows: number }
   | { readonly by: 'total'; readonly total: number; readonly shown: number };
 

@@ -5,6 +5,7 @@ import type { PageRequest, Source } from '../../../source/source';
 import { type Paging, WHOLE_FEED } from '../../../types';
 import { Announced } from './announced';
 import { ContinuedPages } from './continued-pages';
+import { testGap } from './gap';
 import { isLikeNamed, NamedNext } from './named-next';
 import { testNoList } from './no-list';
 import {
@@ -55,6 +56,8 @@ export class PageReader {
   private readonly last = new Map<number, Numbered>();
   /** Rows that the answers may not have shown. */
   readonly announced: Announced;
+  /** The end of this scan has to be proved. */
+  looksBehind = false;
   private readonly namedNext: NamedNext;
   private mostRows = Number.POSITIVE_INFINITY; // above it, a body was too large
   /** The range that was asked for page 0 had none there. The first range with rows tells whether pages begin at 0. */
@@ -212,6 +215,7 @@ export class PageReader {
     if (page === null) return page;
     const { total, facts } = page;
     if (facts.length === 0) await this.noteEnd(from, page, before);
+    if (facts.length === 0) await testGap(this, from, n, before, this.first);
     if (facts.length === 0) return page;
     const read = { from, n, pageSize: this.known.pageSize, page };
     // Some APIs count no further than so many rows. Then the pages behind them have others, and pages may have become shorter.

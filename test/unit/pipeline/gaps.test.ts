@@ -1,0 +1,54 @@
+import { NOW, type StyledPublisher, styledPublisher } from '../../support/styled-publisher';
+import type { VendorShape } from '../../support/styled-vendor';
+
+/** An API that cuts pages first, and then leaves out the rows that the token may not see. */
+let publisher: StyledPublisher;
+
+const warnings = () => publisher.logger.warnings.join('\n');
+const write = (prefix: string, count: number, first: number): void => {
+  for (let i = 0; i < count; i++) publisher.vendor.write(`${prefix}${i}`, first + i);
+};
+
+async function start(traits: Partial<VendorShape>): Promise<void> {
+  publisher = await styledPublisher({ hides: true, cap: 100, ...traits }, { pageSize: 100 });
+  write('r', 120, NOW - 9_000);
+}
+
+describe.each<Partial<VendorShape>>([
+  { style: 'page' },
+  { style: 'page', filter: false },
+  { style: 'page', first: 'one, zero is the same' },
+  { style: 'offset' },
+  { style: 'offset', order: 'newest', filter: false },
+])('an API that pages by %j and leaves out more rows side by side than a page has', (traits) => {
+  it('does not count as read, if the rows behind them are there from the beginning', async () => {
+    await start(traits);
+    write('hidden', 280, NOW - 5_000);
+    write('s', 20, NOW - 1_000);
+    await publisher.poll();
+    expect(publisher.offset().snapshot).not.toBe('complete');
+    expect(warnings()).toMatch(/page \d \(counted from 0\) has no rows, and a later one has some/);
+    for (const id of [...publisher.vendor.rows.keys()])
+      if (id.startsWith('hidden')) publisher.vendor.rows.delete(id);
+    await publisher.poll();
+    expect(publisher.offset().snapshot).toBe('complete');
+    expect(publisher.unknown()).toEqual([]);
+  });
+
+  it('has no live record deleted that has moved behind them', async () => {
+    await start(traits);
+    await publisher.poll();
+    write('hidden', 280, NOW - 5_000);
+    publisher.vendor.write('r5', NOW - 1_000);
+    write('s', 20, NOW - 900);
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+  });
+
+  it('is read if it leaves out none', async () => {
+    await start(traits);
+    await publisher.poll();
+    publisher.vendor.rows.delete('r5');
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+    expect(warnings()).toBe('');
+  });
+});
