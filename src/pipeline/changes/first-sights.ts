@@ -4,6 +4,8 @@ const MOST_RECORDS = 10_000;
 
 /** The youngest change of so many pages counts. */
 const MOST_PAGES = 16;
+/** So many pages tell that changes are hidden for long. */
+const FEW = 3;
 /** A record that is written again meanwhile stays hidden, so its second look comes after so many times. */
 const HIDDEN_TIMES = 10;
 
@@ -16,6 +18,8 @@ export class FirstSights {
   private readonly seen = new Map<string, number>();
   /** How old the youngest change of each page was, ms. */
   private readonly ages: number[] = [];
+  private firstMs: number | null = null;
+  private latestMs = 0;
 
   /** @param othersMs all other records were first seen by then */
   constructor(private othersMs: number) {}
@@ -32,6 +36,8 @@ export class FirstSights {
 
   /** @param updated of the changes of a page that a poll has read, Unix seconds */
   noteChanges(updated: readonly number[], nowMs: number): void {
+    this.firstMs ??= nowMs;
+    this.latestMs = nowMs;
     if (updated.length === 0) return;
     this.ages.push(nowMs - 1_000 * updated.reduce((latest, one) => Math.max(latest, one)));
     if (this.ages.length > MOST_PAGES) this.ages.shift();
@@ -39,13 +45,15 @@ export class FirstSights {
 
   /**
    * How long to wait before a record that was not shown is looked for again. Some APIs leave out the rows of the last minute: a record that
-   * is written is on no page for so long. Then no poll finds a change that is younger.
+   * is written is on no page for so long. Then no poll finds a change that is younger. After a start, it takes a few polls to tell.
    * @param pollMs interval of polls: changes may be as old as that anyway
    */
   pauseMs(pollMs: number): number {
-    const least = Math.min(...this.ages);
-    const isHidden = this.ages.length >= (least > pollMs + 5_000 ? 3 : 8) && least > pollMs / 2;
-    return isHidden ? Math.max(pollMs, Math.min(LAG_MS, HIDDEN_TIMES * least)) : pollMs;
+    const { ages, firstMs, latestMs } = this;
+    const least = Math.min(...ages);
+    const isHidden = ages.length >= (least > pollMs + 5_000 ? FEW : 8) && least > pollMs / 2;
+    const untold = ages.length < FEW ? FEW * pollMs - (latestMs - (firstMs ?? latestMs)) : 0;
+    return Math.max(pollMs, isHidden ? Math.min(LAG_MS, HIDDEN_TIMES * least) : untold);
   }
 
   /** Records that may be recent need no time of their own when too many are. */

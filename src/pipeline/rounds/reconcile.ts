@@ -110,13 +110,17 @@ export async function reconcile(
     let isOld = false;
     const unseen = isComplete ? (await count(records, isMissing)).count : 0;
     if (unseen > 0) {
-      const pauseMs = deps.firstSights.pauseMs(feed.pollIntervalMs);
-      tell(1, { phase: 'pause', missing: unseen, pauseMs });
       // Answers of the first scan that a cache gives again do not count a second time.
       const source = sourceFromNow(deps.source, () => {
         isOld = true;
       });
-      await options.rest(pauseMs);
+      // Polls go on meanwhile, and may show that it has to be longer.
+      for (let restedMs = 0, pauseMs: number; ; restedMs = pauseMs) {
+        pauseMs = deps.firstSights.pauseMs(feed.pollIntervalMs);
+        if (pauseMs <= restedMs) break;
+        tell(1, { phase: 'pause', missing: unseen, pauseMs });
+        await options.rest(pauseMs - restedMs);
+      }
       isComplete = await readAll({ ...deps, source }, options, found, tell, 2, signal);
       // The second scan may have skipped rows that moved during it, and so may a poll whose rows move as fast as it reads.
       for (let polls = 0; polls === 0 || (leavesOut && polls < MOST_POLLS); polls++) {
