@@ -4,11 +4,12 @@ import { type AddressInfo, connect } from 'node:net';
 import { authority } from '../../support/certificates';
 import { endsWithTest } from '../../support/ends';
 import { startHttpServer } from '../../support/http-server';
-import { failureOf, feed, never, page, source, stopAll } from './client-fixture';
+import { failureOf, feed, never, page, server, source, stopAll } from './client-fixture';
 
 afterEach(async () => {
   delete process.env.http_proxy;
   delete process.env.https_proxy;
+  delete process.env.no_proxy;
   await stopAll();
 });
 
@@ -34,6 +35,26 @@ it.each([
   await proxy('http', server, login);
   expect((await source('http://api.example').fetchPage(feed, page, never)).rows).toEqual([]);
   expect(given).toBe(expected);
+});
+
+it.each([
+  ['127.0.0.0/8', '127.0.0.1', 0],
+  ['.svc, 10.0.0.0/8,127.0.0.1/32', '127.0.0.1', 0],
+  ['localhost', '127.0.0.1', 0],
+  ['127.0.0.1', 'localhost', 0],
+  ['127.0.0.1', 'api.example', 1],
+  ['10.0.0.0/8,127.0.0.1/33,127.0.0.0/7.5,::/0,/8', '127.0.0.1', 1],
+])('with NO_PROXY=%s, %s is asked through %i proxies', async (nearby, host, expected) => {
+  let asked = 0;
+  const between = createServer((_, response) => {
+    asked++;
+    response.end('{"ipos":[]}');
+  });
+  await proxy('http', between);
+  process.env.no_proxy = nearby;
+  const { url } = await server((_, response) => void response.end('{"ipos":[]}'));
+  const { rows } = await source(url.replace('127.0.0.1', host)).fetchPage(feed, page, never);
+  expect([rows, asked]).toEqual([[], expected]);
 });
 
 it('a proxy that wants a password is named as what stands between', async () => {
