@@ -75,8 +75,11 @@ export class PageReader {
     this.known = declaredPaging(feed, learned);
     this.isNew = !learned.longestPage;
     this.announced = new Announced(feed, shownRecords);
-    const isLong = (rows: number, from: number) => from === 0 || 2 * rows > this.fullLength;
-    this.continued = new ContinuedPages(feed.name, (...asked) => this.fetchContinued(...asked), isLong);
+    this.continued = new ContinuedPages(
+      feed.name,
+      (...asked) => this.fetchContinued(...asked),
+      () => this.fullLength,
+    );
     this.namedNext = new NamedNext(feed, this.announced, (...asked) => this.fetchContinued(...asked));
   }
 
