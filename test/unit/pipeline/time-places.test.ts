@@ -21,6 +21,24 @@ async function start(filter: boolean, rowsOfSeconds: readonly number[]): Promise
 }
 
 it.each([
+  [true, 2],
+  [false, 2],
+  [true, 5],
+  [false, 5],
+])(
+  'is read to its end (with a filter: %s), and %i rows of its last second do not stop it',
+  async (filter, last) => {
+    const publisher = await start(filter, [...Array(15).fill(1), 6, ...Array(14).fill(1), last]);
+    await publisher.poll();
+    expect([publisher.unknown(), publisher.offset().snapshot]).toEqual([[], 'complete']);
+    await publisher.poll();
+    publisher.vendor.rows.delete('r3-0');
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+    expect(publisher.logger.warnings).toEqual([]);
+  },
+);
+
+it.each([
   [true, 15],
   [false, 15],
   [true, 9],

@@ -3,7 +3,7 @@ import { behindFirstPage } from './first-page';
 import type { FetchedPage } from './page-facts';
 import type { PageReader } from './page-reader';
 import { MOST_RESTARTS, PageWalk } from './page-walk';
-import { unlessRefused } from './refusals';
+import { isCode, unlessRefused } from './refusals';
 import { beyondReach, type WalkEnd, type Window } from './window';
 
 /**
@@ -51,9 +51,17 @@ export class WindowReader {
     const behind = await behindFirstPage(feed, reader, window.from, first);
     if (window.second !== null && !reader.paging().ordered) this.end = 'not-in-order';
     else if (behind === 'more') {
+      let joins = false;
       for (let restarts = 0; ; restarts++) {
-        const walk = new PageWalk(feed, reader, window);
-        this.end = yield* walk.pages(first);
+        const walk = new PageWalk(feed, reader, joins ? { ...window, otherBorders: false, joins } : window);
+        try {
+          this.end = yield* walk.pages(first);
+        } catch (error) {
+          // Pages of another size may stand still at a second where pages of the usual size do not.
+          if (joins || !walk.hasMovedBorders || !isCode(error, ['SCAN_CURSOR_REPEATED'])) throw error;
+          joins = true;
+          continue;
+        }
         this.next = walk.next;
         if (!(await this.isCut(first))) break;
         // Later rows may have come since.
