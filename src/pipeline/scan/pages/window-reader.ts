@@ -78,12 +78,12 @@ export class WindowReader {
    * Whether there are later rows, and the pages of a second have ended without one of them. An API that shows only so many rows of an answer,
    * and does not say so, would keep them from a scan in order for ever.
    */
-  private async isCut({ knownSecond }: FetchedPage): Promise<boolean> {
+  private async isCut({ knownSecond, agedMs }: FetchedPage): Promise<boolean> {
     const { reader } = this;
     const { from, second } = this.window;
     const isEnd = this.end === 'all-read' && this.next === null && reader.announced.hidden === null;
-    // Some APIs refuse times ahead of the present.
-    if (second === null || !isEnd || second >= knownSecond) return false;
+    // Some APIs refuse times ahead of the present. Pages that a cache has kept lack later rows as well.
+    if (second === null || !isEnd || agedMs > 0 || second >= knownSecond) return false;
     const behind = await unlessRefused(reader.readFirst(second + 1));
     const isLater = (at: number | null) => at !== null && at > second && at < reader.windowEnd(from);
     return behind?.facts.updated.some(isLater) ?? false;
