@@ -39,13 +39,14 @@ export class FirstSights {
 
   /**
    * How long to wait before a record that was not shown is looked for again. Some APIs leave out the rows of the last minute: a record that
-   * is written is on no page for so long. Then no poll finds a change that is younger.
+   * is written is on no page for so long. Then no poll finds a change that is younger. If all are older than any pause, the API more likely
+   * tells times by the hour or the day.
    * @param pollMs interval of polls: changes may be as old as that anyway
    */
   pauseMs(pollMs: number): number {
     const least = Math.min(...this.ages);
     const isHidden = this.ages.length >= (least > pollMs + 5_000 ? 3 : 8) && least > pollMs / 2;
-    return isHidden ? Math.max(pollMs, Math.min(LAG_MS, HIDDEN_TIMES * least)) : pollMs;
+    return isHidden && least < LAG_MS ? Math.max(pollMs, Math.min(LAG_MS, HIDDEN_TIMES * least)) : pollMs;
   }
 
   /** Records that may be recent need no time of their own when too many are. */
