@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { registryHttp } from '../../../src/avro/registry/confluent-registry-http';
+import { sender } from '../../../src/delivery/send';
 import { authority } from '../../support/certificates';
 import { endsWithTest } from '../../support/ends';
 import { startHttpServer } from '../../support/http-server';
@@ -27,14 +29,24 @@ it.each([
   ['a%20user:100%@', 'a user:100%'],
   ['me:pass@', 'me:pass'],
 ])('a proxy gets its user and password decoded: %s', async (login, expected) => {
-  let given = '';
-  const server = createServer(({ headers }, response) => {
-    given = Buffer.from(headers['proxy-authorization']!.slice('Basic '.length), 'base64').toString();
+  const given: string[] = [];
+  const between = createServer(({ headers }, response) => {
+    given.push(Buffer.from(headers['proxy-authorization']!.slice('Basic '.length), 'base64').toString());
     response.end('{"ipos":[]}');
   });
-  await proxy('http', server, login);
+  await proxy('http', between, login);
   expect((await source('http://api.example').fetchPage(feed, page, never)).rows).toEqual([]);
-  expect(given).toBe(expected);
+  const url = 'http://receiver.example';
+  const receiver = sender(
+    { kind: 'webhook', url: { value: url }, shown: url, secrets: { value: [] } },
+    String,
+  );
+  await receiver.send({ headers: {}, body: '{}' }, never);
+  receiver.close();
+  const registry = { url: 'http://registry.example', auth: null, registration: 'lookup' } as const;
+  const ask = registryHttp(registry, { timeoutMs: 5_000, signal: never, dated() {} });
+  await ask({ method: 'GET', path: '/subjects' });
+  expect(given).toEqual([expected, expected, expected]);
 });
 
 it.each([
