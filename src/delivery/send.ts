@@ -4,6 +4,7 @@ import { HighwaterError } from '../errors';
 import { unseen } from '../logging/tracing';
 import { isCertificateFailure } from '../net/certificate-failures';
 import { networkCode, networkReason } from '../net/network-reason';
+import { proxyFor } from '../net/proxy';
 import { excerpt } from '../secrets/excerpt';
 import type { Redact } from '../secrets/redaction';
 import { createAgents } from '../source/http-request';
@@ -49,10 +50,12 @@ export function sender(
     const timers = [setTimeout(() => late.abort(), ANSWER_MS)];
     const hurry = () => timers.push(setTimeout(() => late.abort(), LAST_ANSWER_MS));
     ending.addEventListener('abort', hurry, { once: true });
+    const proxy = proxyFor(url.value);
     const request = () =>
       axios.post<Readable>(url.value, body, {
         httpAgent,
         httpsAgent,
+        ...(proxy && { proxy }),
         headers: { ...headers, 'User-Agent': `highwater/${version}` },
         responseType: 'stream',
         maxRedirects: 0,

@@ -1,15 +1,14 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { unescape as decodePercent } from 'node:querystring';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { createSecureContext, rootCertificates, TLSSocket } from 'node:tls';
 import axios, { type AxiosProxyConfig, type AxiosResponse } from 'axios';
-import { getProxyForUrl } from 'proxy-from-env';
 import { joinSignals } from '../async/wait';
 import type { HttpMethod } from '../feeds/definition';
 import { unseen } from '../logging/tracing';
 import { isCertificateFailure } from '../net/certificate-failures';
 import { networkCode, networkReason } from '../net/network-reason';
+import { proxyFor } from '../net/proxy';
 import { excerpt } from '../secrets/excerpt';
 import type { Redact } from '../secrets/redaction';
 import { version } from '../version';
@@ -113,20 +112,6 @@ export async function httpRequest(asked: HttpRequest): Promise<HttpResult> {
     clearTimeout(idle);
     leave();
   }
-}
-
-/** The proxy that the environment names for an address, its user and password decoded: axios would send them as they are written. */
-function proxyFor(url: string): AxiosProxyConfig | null {
-  const named = getProxyForUrl(url);
-  if (!URL.canParse(named)) return null;
-  const { protocol, hostname: host, port, username, password } = new URL(named);
-  const auth = { username: decodePercent(username), password: decodePercent(password) };
-  return {
-    protocol,
-    host,
-    port: Number(port || (protocol === 'https:' ? 443 : 80)),
-    ...(username && { auth }),
-  };
 }
 
 /** Before a tunnel stands there is no TLS, so nothing but the proxy can have answered. */

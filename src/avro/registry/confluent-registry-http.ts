@@ -5,6 +5,7 @@ import { ExponentialBackoff, handleWhen, retry } from 'cockatiel';
 import { HighwaterError } from '../../errors';
 import { isCertificateFailure, isClientRefused, type TlsTexts } from '../../net/certificate-failures';
 import { networkCode, networkReason } from '../../net/network-reason';
+import { proxyFor } from '../../net/proxy';
 import { type BearerToken, readyToken } from '../../secrets/bearer-token';
 import { excerpt } from '../../secrets/excerpt';
 import { addressPasswords, proxyPasswords } from '../../secrets/proxy-passwords';
@@ -81,6 +82,7 @@ export function registryHttp(
   { signal, dated, ...options }: CallOptions,
 ): (request: RegistryRequest) => Promise<RegistryReply> {
   const agent = agents(tls);
+  const proxy = proxyFor(url);
   const hidden = [...addressPasswords(url), ...proxyPasswords(process.env)];
   const fixed = hidden.length;
   const redact = createRedactor(hidden);
@@ -129,6 +131,7 @@ export function registryHttp(
           maxContentLength: bodyLimitBytes,
           maxRedirects: 0,
           ...agent(),
+          ...(proxy && { proxy }),
           validateStatus: () => true,
           signal: stop.signal,
         });

@@ -45,13 +45,15 @@ export class FirstSights {
 
   /**
    * How long to wait before a record that was not shown is looked for again. Some APIs leave out the rows of the last minute: a record that
-   * is written is on no page for so long. Then no poll finds a change that is younger. After a start, it takes a few polls to tell.
+   * is written is on no page for so long. Then no poll finds a change that is younger. If all are older than any pause, the API more likely
+   * tells times by the hour or the day. After a start, it takes a few polls to tell.
    * @param pollMs interval of polls: changes may be as old as that anyway
    */
   pauseMs(pollMs: number): number {
     const { ages, firstMs, latestMs } = this;
     const least = Math.min(...ages);
-    const isHidden = ages.length >= (least > pollMs + 5_000 ? FEW : 8) && least > pollMs / 2;
+    const isEnough = ages.length >= (least > pollMs + 5_000 ? FEW : 8);
+    const isHidden = isEnough && least > pollMs / 2 && least < LAG_MS;
     const untold = ages.length < FEW ? FEW * pollMs - (latestMs - (firstMs ?? latestMs)) : 0;
     return Math.max(pollMs, isHidden ? Math.min(LAG_MS, HIDDEN_TIMES * least) : untold);
   }

@@ -30,10 +30,8 @@ export async function* scan(
   signal: AbortSignal,
 ): AsyncGenerator<ScanPage> {
   // A smaller page size may have been needed only for a while, so a wide poll tries the full size again.
-  const paging =
-    start.wide && start.paging.pageSize < feed.pageSize
-      ? withPageSize(start.paging, feed.pageSize)
-      : start.paging;
+  const isSmall = start.wide && start.paging.pageSize < feed.pageSize;
+  const paging = isSmall ? withPageSize(start.paging, feed.pageSize) : start.paging;
   const reader = new PageReader(feed, deps.source, paging, signal, start.shownRecords);
   // Only the whole feed has rows of enough seconds to learn its paging. A reconcile believes nothing that was learned before.
   const isWhole = start.whole === true || (start.snapshot && start.highWaterMark === 0);

@@ -88,3 +88,26 @@ it('a dead letter is not published on the word of a cache', async () => {
   isCached = () => false;
   expect(await retryDeadLetters(publisher.owned().deps)).toMatchObject({ published: 1, superseded: 0 });
 });
+
+it('pages of a wide second that a cache has kept do not look cut beside a fresh answer with a later row', async () => {
+  const wide = Array.from({ length: 250 }, (_, i) => ipo({ id: `w${i}`, updated: 100 }));
+  const later = ipo({ id: 'later', updated: 200 });
+  vendor.rows = [...rows, ...wide];
+  await publisher.poll();
+  const { deps } = publisher.owned();
+  const kept: Source = {
+    async fetchPage(of, request, signal) {
+      const isKept = request.updatedSince <= 100;
+      vendor.rows = isKept ? [...rows, ...wide] : [later];
+      const page = await vendor.fetchPage(of, request, signal);
+      return isKept ? { ...page, agedMs: HOUR } : page;
+    },
+  };
+  Object.assign(deps, { source: kept });
+  await publisher.poll();
+  expect(publisher.offset().high_water_mark).toBe(100);
+  Object.assign(deps, { source: cached });
+  vendor.rows = [...rows, ...wide, later];
+  await publisher.poll();
+  expect(deps.state.image('later')).toBeDefined();
+});

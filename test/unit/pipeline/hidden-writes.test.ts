@@ -61,3 +61,15 @@ it.each([3, 100])(
     expect(await deleted()).toBe(1);
   },
 );
+
+it('an API that tells times by the hour is looked at again after a poll interval', async () => {
+  await start(0, 10_000);
+  publisher.shape.rounds = 3_600;
+  publisher.clock.ms += 1_800_000;
+  await pass(200_000);
+  publisher.vendor.rows.delete('r19');
+  const pauses: number[] = [];
+  await publisher.reconcile(async (ms) => void pauses.push(ms));
+  expect(pauses).toEqual([10_000]);
+  expect(await deleted()).toBe(1);
+});

@@ -1,14 +1,17 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { registryHttp } from '../../../src/avro/registry/confluent-registry-http';
+import { sender } from '../../../src/delivery/send';
 import { authority } from '../../support/certificates';
 import { endsWithTest } from '../../support/ends';
 import { startHttpServer } from '../../support/http-server';
-import { failureOf, feed, never, page, source, stopAll } from './client-fixture';
+import { failureOf, feed, never, page, server, source, stopAll } from './client-fixture';
 
 afterEach(async () => {
   delete process.env.http_proxy;
   delete process.env.https_proxy;
+  delete process.env.no_proxy;
   await stopAll();
 });
 
@@ -26,14 +29,44 @@ it.each([
   ['a%20user:100%@', 'a user:100%'],
   ['me:pass@', 'me:pass'],
 ])('a proxy gets its user and password decoded: %s', async (login, expected) => {
-  let given = '';
-  const server = createServer(({ headers }, response) => {
-    given = Buffer.from(headers['proxy-authorization']!.slice('Basic '.length), 'base64').toString();
+  const given: string[] = [];
+  const between = createServer(({ headers }, response) => {
+    given.push(Buffer.from(headers['proxy-authorization']!.slice('Basic '.length), 'base64').toString());
     response.end('{"ipos":[]}');
   });
-  await proxy('http', server, login);
+  await proxy('http', between, login);
   expect((await source('http://api.example').fetchPage(feed, page, never)).rows).toEqual([]);
-  expect(given).toBe(expected);
+  const url = 'http://receiver.example';
+  const receiver = sender(
+    { kind: 'webhook', url: { value: url }, shown: url, secrets: { value: [] } },
+    String,
+  );
+  await receiver.send({ headers: {}, body: '{}' }, never);
+  receiver.close();
+  const registry = { url: 'http://registry.example', auth: null, registration: 'lookup' } as const;
+  const ask = registryHttp(registry, { timeoutMs: 5_000, signal: never, dated() {} });
+  await ask({ method: 'GET', path: '/subjects' });
+  expect(given).toEqual([expected, expected, expected]);
+});
+
+it.each([
+  ['127.0.0.0/8', '127.0.0.1', 0],
+  ['.svc, 10.0.0.0/8,127.0.0.1/32', '127.0.0.1', 0],
+  ['localhost', '127.0.0.1', 0],
+  ['127.0.0.1', 'localhost', 0],
+  ['127.0.0.1', 'api.example', 1],
+  ['10.0.0.0/8,127.0.0.1/33,127.0.0.0/7.5,::/0,/8', '127.0.0.1', 1],
+])('with NO_PROXY=%s, %s is asked through %i proxies', async (nearby, host, expected) => {
+  let asked = 0;
+  const between = createServer((_, response) => {
+    asked++;
+    response.end('{"ipos":[]}');
+  });
+  await proxy('http', between);
+  process.env.no_proxy = nearby;
+  const { url } = await server((_, response) => void response.end('{"ipos":[]}'));
+  const { rows } = await source(url.replace('127.0.0.1', host)).fetchPage(feed, page, never);
+  expect([rows, asked]).toEqual([[], expected]);
 });
 
 it('a proxy that wants a password is named as what stands between', async () => {

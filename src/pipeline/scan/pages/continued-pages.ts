@@ -1,5 +1,5 @@
 import { HighwaterError } from '../../../errors';
-import { type FetchedPage, pageBehind, repeats } from './page-facts';
+import { type FetchedPage, pageBehind } from './page-facts';
 import { isCode } from './refusals';
 
 /**
@@ -18,12 +18,14 @@ export class ContinuedPages {
   /** Places of pages with rows that are the last, since they name themselves as the next. */
   private ends = new Set<string>();
   private latest: FetchedPage | null = null;
+  /** Rows of the longest page of the walk. */
+  private longest = 0;
 
-  /** @param fetch null: the body was too large @param isLong whether others may follow a page of so many rows */
+  /** @param fetch null: the body was too large @param fullLength how long pages get, as far as is known */
   constructor(
     private readonly feed: string,
     private readonly fetch: (from: number, continuation: string | undefined) => Promise<FetchedPage | null>,
-    private readonly isLong: (rows: number, from: number) => boolean,
+    private readonly fullLength: () => number,
   ) {}
 
   /**
@@ -50,6 +52,7 @@ export class ContinuedPages {
     this.pages = new Map();
     this.ends = new Set();
     this.latest = null;
+    this.longest = 0;
   }
 
   /** Forgets the places behind page n, since that page is read again. */
@@ -66,8 +69,8 @@ export class ContinuedPages {
 
   /**
    * A page with rows that names itself as the next page is the last one, if no other answer names another: one answer may be wrong, or lack
-   * rows. It is not the last one if its rows are those of a long first page, since an API that ignores the place would answer like this.
-   * Others that come again are the end of an API whose places are times: rows of the last second come for each of them.
+   * rows. It is not the last one if it is full and has rows of the page before: an API that ignores the place would answer like this, and one
+   * whose places are times never gets past a second that is wider than a page. A few of them are the end: rows of the last second come again.
    */
   private async fetchAt(place: string | undefined): Promise<FetchedPage | null> {
     const first = await this.fetch(this.from, place);
@@ -83,7 +86,7 @@ export class ContinuedPages {
       this.ends.delete(place ?? '');
       return page;
     }
-    if (this.ends.has(place) || this.isFirstAgain(page!)) return page;
+    if (this.ends.has(place) || this.isStuck(page!)) return page;
     const again = await this.fetch(this.from, place);
     if (again === null || (again.next !== null && again.next !== place)) return again;
     // A scroll gives the next rows at each request with one place: a request that is sent again would skip some.
@@ -95,10 +98,12 @@ export class ContinuedPages {
     return again.facts.length < page!.facts.length ? page : again;
   }
 
-  private isFirstAgain({ facts }: FetchedPage): boolean {
-    const { latest, pages } = this;
-    const isSecond = latest !== null && pages.size === 1;
-    return isSecond && repeats(facts, latest.facts) && this.isLong(facts.length, this.from);
+  private isStuck(page: FetchedPage): boolean {
+    const { latest, pages, longest } = this;
+    const { length } = page.facts;
+    // The last row alone comes again as well.
+    const isFull = length >= longest && (this.from === 0 || length >= this.fullLength());
+    return latest !== null && isFull && (length > 1 || pages.size === 1) && !isOther(page, latest);
   }
 
   /**
@@ -107,7 +112,8 @@ export class ContinuedPages {
    */
   private isEndBehindLongPage(page: FetchedPage | null, place: string | undefined): boolean {
     const isEnd = page?.facts.length === 0 && (page.next === null || page.next === place);
-    return isEnd && this.latest !== null && this.isLong(this.latest.facts.length, this.from);
+    if (!isEnd || this.latest === null) return false;
+    return this.from === 0 || 2 * this.latest.facts.length > this.fullLength();
   }
 
   /** @param n the first page of the walk that is not read yet */
@@ -127,6 +133,7 @@ export class ContinuedPages {
         this.places[n + 1] = isLast ? null : page.next;
         const { serverSecond, ownSecond, knownSecond } = first;
         // A row that became visible after the first of these answers may be on none of them.
+        this.longest = Math.max(this.longest, page.facts.length);
         this.latest = first === page ? page : { ...page, serverSecond, ownSecond, knownSecond };
         return this.latest;
       }

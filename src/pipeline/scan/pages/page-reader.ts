@@ -44,8 +44,7 @@ export class PageReader {
   private readonly keys: RowKeys;
   private readonly continued: ContinuedPages;
   private known: Paging;
-  /** No row of the feed has come yet. */
-  private readonly isNew: boolean;
+  private readonly isNew: boolean; // no row of the feed has come yet
   /** The page that an answer has called the last one. */
   private end: ReadPage | null = null;
   /** The latest page, if it is full, and its total counts no rows behind it. */
@@ -68,8 +67,7 @@ export class PageReader {
     private readonly source: Source,
     learned: Paging,
     private readonly signal: AbortSignal,
-    /** As in `ScanStart`. */
-    shownRecords = 0,
+    shownRecords = 0, // as in `ScanStart`
   ) {
     this.kind = pagingKind(feed);
     this.reach = pagingReach(feed);
@@ -78,8 +76,11 @@ export class PageReader {
     this.known = declaredPaging(feed, learned);
     this.isNew = !learned.longestPage;
     this.announced = new Announced(feed, shownRecords);
-    const isLong = (rows: number, from: number) => from === 0 || 2 * rows > this.fullLength;
-    this.continued = new ContinuedPages(feed.name, (...asked) => this.fetchContinued(...asked), isLong);
+    this.continued = new ContinuedPages(
+      feed.name,
+      (...asked) => this.fetchContinued(...asked),
+      () => this.fullLength,
+    );
     this.namedNext = new NamedNext(feed, this.announced, (...asked) => this.fetchContinued(...asked));
   }
 
@@ -388,9 +389,9 @@ export class PageReader {
       if (page.partialBy !== null) this.announced.hidden = { by: 'partial', member: page.partialBy };
       return page;
     } catch (error) {
-      const tooLarge = error instanceof HighwaterError && error.code === 'SOURCE_BODY_TOO_LARGE';
-      const mayShrink = feed.parameters.pageSize !== null && this.kind !== 'single';
-      if (!tooLarge || !mayShrink || this.known.pageSize === 1) throw error;
+      const mayShrink =
+        feed.parameters.pageSize !== null && this.kind !== 'single' && this.known.pageSize > 1;
+      if (!mayShrink || !isCode(error, ['SOURCE_BODY_TOO_LARGE'])) throw error;
       this.mostRows = Math.floor(this.known.pageSize / 2);
       this.setPaging(this.known);
       return null;

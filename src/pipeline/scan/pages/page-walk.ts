@@ -73,7 +73,7 @@ export class PageWalk {
   private quietWalks = 0;
   /** Walks in a row without a new row, each over pages with other borders. */
   private quietBorders = 0;
-  private hasMovedBorders = false;
+  hasMovedBorders = false;
   private hasFixedSize = false;
   /** This walk goes over pages with other borders than all walks before. */
   private hasOtherBorders = false;
@@ -180,7 +180,8 @@ export class PageWalk {
     // A feed of one record has no borders.
     if (this.ids < 2) return 0;
     // A row that moves to the end of its order comes twice, with another time.
-    const rows = this.reader.kind === 'numbered' ? this.rows - this.ids : this.repeats;
+    const rows =
+      this.reader.kind === 'numbered' ? this.rows - this.ids : this.window.joins ? 0 : this.repeats;
     return rows - this.firstPageAgain();
   }
 

@@ -3,7 +3,7 @@ import { behindFirstPage } from './first-page';
 import type { FetchedPage } from './page-facts';
 import type { PageReader } from './page-reader';
 import { MOST_RESTARTS, PageWalk } from './page-walk';
-import { unlessRefused } from './refusals';
+import { isCode, unlessRefused } from './refusals';
 import { beyondReach, type WalkEnd, type Window } from './window';
 
 /**
@@ -51,9 +51,17 @@ export class WindowReader {
     const behind = await behindFirstPage(feed, reader, window.from, first);
     if (window.second !== null && !reader.paging().ordered) this.end = 'not-in-order';
     else if (behind === 'more') {
+      let joins = false;
       for (let restarts = 0; ; restarts++) {
-        const walk = new PageWalk(feed, reader, window);
-        this.end = yield* walk.pages(first);
+        const walk = new PageWalk(feed, reader, joins ? { ...window, otherBorders: false, joins } : window);
+        try {
+          this.end = yield* walk.pages(first);
+        } catch (error) {
+          // Pages of another size may stand still at a second where pages of the usual size do not.
+          if (joins || !walk.hasMovedBorders || !isCode(error, ['SCAN_CURSOR_REPEATED'])) throw error;
+          joins = true;
+          continue;
+        }
         this.next = walk.next;
         if (!(await this.isCut(first))) break;
         // Later rows may have come since.
@@ -70,12 +78,12 @@ export class WindowReader {
    * Whether there are later rows, and the pages of a second have ended without one of them. An API that shows only so many rows of an answer,
    * and does not say so, would keep them from a scan in order for ever.
    */
-  private async isCut({ knownSecond }: FetchedPage): Promise<boolean> {
+  private async isCut({ knownSecond, agedMs }: FetchedPage): Promise<boolean> {
     const { reader } = this;
     const { from, second } = this.window;
     const isEnd = this.end === 'all-read' && this.next === null && reader.announced.hidden === null;
-    // Some APIs refuse times ahead of the present.
-    if (second === null || !isEnd || second >= knownSecond) return false;
+    // Some APIs refuse times ahead of the present. Pages that a cache has kept lack later rows as well.
+    if (second === null || !isEnd || agedMs > 0 || second >= knownSecond) return false;
     const behind = await unlessRefused(reader.readFirst(second + 1));
     const isLater = (at: number | null) => at !== null && at > second && at < reader.windowEnd(from);
     return behind?.facts.updated.some(isLater) ?? false;

@@ -14,6 +14,8 @@ export interface Window {
   readonly reach: number;
   /** Pages begin and end at other rows than usual, if the server lets them. */
   readonly otherBorders?: boolean | undefined;
+  /** Each page begins with rows of the page before, since places are times. */
+  readonly joins?: boolean;
 }
 
 /**
