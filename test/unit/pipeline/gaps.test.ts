@@ -1,3 +1,4 @@
+import { HighwaterError } from '../../../src/errors';
 import { NOW, type StyledPublisher, styledPublisher } from '../../support/styled-publisher';
 import type { VendorShape } from '../../support/styled-vendor';
 
@@ -52,3 +53,18 @@ describe.each<Partial<VendorShape>>([
     expect(warnings()).toBe('');
   });
 });
+
+it.each(['SOURCE_UNAVAILABLE', 'SOURCE_TIMEOUT', 'SOURCE_REQUEST_REFUSED'] as const)(
+  'an API that fails far behind its end is read (%s)',
+  async (code) => {
+    await start({ style: 'page', filter: false });
+    publisher.vendor.shows = (page, { pageOffset }) => {
+      if (pageOffset > 4) throw new HighwaterError(code, 'GET answered badly.');
+      return page;
+    };
+    await publisher.poll();
+    expect(publisher.offset().snapshot).toBe('complete');
+    publisher.vendor.rows.delete('r5');
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+  },
+);

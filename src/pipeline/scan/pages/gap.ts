@@ -3,10 +3,13 @@ import type { Paging } from '../../../types';
 import type { Announced } from './announced';
 import { type FetchedPage, haveSameKeys, type PageFacts } from './page-facts';
 import { pageOffset } from './paging';
-import { unlessRefused } from './refusals';
+import { UNANSWERED, unlessRefused } from './refusals';
 
 /** How many pages behind an empty one are asked for. Between them, a few pages with rows are not seen. */
 const JUMPS = [1, 2, 3, 4, 5, 6, 8, 12, 18, 27, 40, 60, 90];
+
+/** How an API may answer for a page far behind its end. */
+const NO_PAGE = [...UNANSWERED, 'SOURCE_TIMEOUT'] as const;
 
 interface Reader {
   readonly reach: number;
@@ -53,12 +56,12 @@ async function hasRowsBehind(
   const end = pageSize === reader.paging().pageSize ? n : Math.ceil(before / pageSize);
   const ask = (pages: number) => {
     const offset = pageOffset(paging, end + pages, before + pages * pageSize);
-    return unlessRefused(reader.fetchNumbered(from, offset, { pageSize }));
+    return reader.fetchNumbered(from, offset, { pageSize });
   };
   for (const pages of JUMPS) {
     if (before + pages * pageSize >= reader.reach) return false;
-    const page = await ask(pages);
-    // An API that refuses such a page, or begins again, has shown its end.
+    const page = await unlessRefused(ask(pages), NO_PAGE);
+    // An API that does not answer for such a page, or begins again, has shown its end.
     if (page === null || haveSameKeys(page.facts, first)) return false;
     // Rows may have come meanwhile, and one answer may have been wrong.
     if (page.facts.length > 0) return (await ask(0))?.facts.length === 0;
