@@ -306,7 +306,7 @@ const answers = {
     what: 'The pages of the API go round in a circle. An answer names a page as the next one that was already read, so the pages would never end. Or that page shows other rows at each request.',
     now: BEGINS_AGAIN,
     remedy:
-      'Nothing, if it passes. Otherwise check `paging` of the feed in highwater.yaml: if the API does not know the `parameter`, every answer is the first page. If it scrolls (each request with one id shows the next rows), page in another way, since rows of a lost answer would be lost. If the parameter is right, ask the vendor how to recognise the last page.',
+      'Nothing, if it passes. Otherwise check `paging` of the feed in highwater.yaml: if the API does not know the `parameter`, every answer is the first page. If it scrolls (each request with one id shows the next rows), page in another way, since rows of a lost answer would be lost. If places are times, ask for pages that are longer than any second (pageSize). If the parameter is right, ask the vendor how to recognise the last page.',
     see: apiDown,
   },
   SCAN_CURSOR_EXPIRED: {

@@ -183,8 +183,9 @@ export class ScanPosition {
   private warnOfLimit(rows: number): void {
     const { name: feed } = this.feed;
     const message =
-      `Feed ${feed}: the API ended behind exactly ${rows} rows. Many APIs show no more than a round number of rows, and this one does ` +
-      'not say whether there are more. If there are, ask for fewer at once (parameters.updatedSince, or the query of the feed), or declare pagingLimit.';
+      `Feed ${feed}: the API ended behind exactly ${rows} rows. Many APIs show no more than a round number of rows, and nothing ` +
+      'tells whether there are more here. If there are, ask for fewer at once (parameters.updatedSince, or the query of the feed), or declare ' +
+      'pagingLimit. If not, this ends with the next record that comes or goes.';
     remind(this.feed, 'limit', () => this.logger.warn(message, { feed }));
   }
 

@@ -386,3 +386,20 @@ it.each([{ style: 'cursor' }, { style: 'link' }, { style: 'cursor', endsEmpty: t
     expect(warnings()).toBe('');
   },
 );
+
+it.each(['newest', 'updated'] as const)(
+  'a range that says more and names no next page stays doubted when another range names one (order: %s)',
+  async (order) => {
+    const shape = { style: 'cursor', order, range: 3600, sized: false, cap: 10 } as const;
+    const ranges = await styledPublisher(shape, { pageSize: 10, beginAt: NOW - 10_000 });
+    for (let i = 0; i < 15; i++) {
+      ranges.vendor.write(`a${i}`, NOW - 9_500);
+      ranges.vendor.write(`b${i}`, NOW - 3_000 + i);
+    }
+    await ranges.poll();
+    ranges.vendor.shows = (page, { updatedSince }) =>
+      updatedSince < NOW - 9_000 ? { ...page, next: null, isLast: false } : page;
+    await ranges.restart();
+    expect(await ranges.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+  },
+);

@@ -83,14 +83,14 @@ it('a proxy that wants a password is named as what stands between', async () => 
 });
 
 it.each([
-  ['wants a password', 'SOURCE_UNREACHABLE', 'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'],
-  ['refuses the host', 'SOURCE_UNREACHABLE', 'HTTP/1.1 403 Forbidden\r\n\r\nNot allowed'],
-  ['ends the connection', 'SOURCE_TIMEOUT', ''],
-])('the failure names the proxy that %s before the API is asked', async (_, code, answer) => {
+  ['wants a password', 'SOURCE_UNREACHABLE', 'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n', 60_000],
+  ['refuses the host', 'SOURCE_UNREACHABLE', 'HTTP/1.1 403 Forbidden\r\n\r\nNot allowed', 60_000],
+  ['ends the connection', 'SOURCE_TIMEOUT', '', 1_000],
+])('the failure names the proxy that %s before the API is asked', async (_, code, answer, idleTimeoutMs) => {
   const server = createServer();
   server.on('connect', (_request, socket) => socket.end(answer));
   const at = await proxy('https', server);
-  const limits = { idleTimeoutMs: 2_000, retry: { attempts: 1 } };
+  const limits = { idleTimeoutMs, retry: { attempts: 1 } };
   const error = await failureOf(source('https://api.example', { limits }).fetchPage(feed, page, never));
   expect(error).toMatchObject({ code, message: expect.stringContaining(`through the proxy ${at} `) });
 });

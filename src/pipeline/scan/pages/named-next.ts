@@ -73,9 +73,10 @@ export class NamedNext {
     )
       this.announced.hidden ??= { by: 'no list' };
     const lost = { by: 'no next', rows: length } as const;
-    if (page.isLast === false) this.announced.hidden ??= lost;
-    if (!(await this.isLost(last))) return;
-    if (this.feed.windowSeconds !== undefined) this.ofRange = lost;
+    const isSaid = page.isLast === false;
+    if (!isSaid && !(await this.isLost(last))) return;
+    // An answer that says so itself is not doubted: no other range tells more.
+    if (!isSaid && this.feed.windowSeconds !== undefined) this.ofRange ??= lost;
     this.announced.hidden ??= lost;
   }
 
