@@ -403,3 +403,16 @@ it.each(['newest', 'updated'] as const)(
     expect(await ranges.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
   },
 );
+
+it('full ranges of the first pages are no longer doubted once a later range names a next page', async () => {
+  const shape = { style: 'cursor', order: 'newest', range: 3600, sized: false, cap: 10 } as const;
+  const ranges = await styledPublisher(shape, { pageSize: 10, beginAt: NOW - 10_800 });
+  for (let i = 0; i < 10; i++) {
+    ranges.vendor.write(`a${i}`, NOW - 9_500 + i);
+    ranges.vendor.write(`b${i}`, NOW - 6_000 + i);
+  }
+  for (let i = 0; i < 15; i++) ranges.vendor.write(`c${i}`, NOW - 2_000 + i);
+  await ranges.poll();
+  ranges.vendor.rows.delete('c3');
+  expect(await ranges.reconcile()).toMatchObject({ deleted: 1, why: null });
+});
