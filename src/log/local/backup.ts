@@ -1,5 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import path from 'node:path';
 import { HighwaterError } from '../../errors';
 import { FORMAT_VERSION, hasTable, isBackup } from './file/file-format';
@@ -52,8 +62,10 @@ export async function backUp(
   assertFree(target, overwrite);
   // Before the log: no group may be ahead of the copy.
   const positions = groupPositions(path.resolve(dataDir, 'consumers'));
-  const partial = `${target}.${randomBytes(4).toString('hex')}.partial`;
+  const staging = `${target}.${randomBytes(4).toString('hex')}.partial`;
+  const partial = path.join(staging, 'highwater.db');
   try {
+    mkdirSync(staging, { mode: 0o700 });
     await copyLog(log, partial, signal);
     const records = await assertSound(partial, log, signal);
     const groups = attempt(log, () => mark(partial, positions));
@@ -68,8 +80,17 @@ export async function backUp(
       throw error;
     throw new HighwaterError('BACKUP_FAILED', `${target}: ${(error as Error).message}`, { cause: error });
   } finally {
-    for (const name of [partial, `${partial}-journal`]) rmSync(name, { force: true });
+    discard(staging);
   }
+}
+
+/** Removes a folder into which an abandoned statement may still copy: under another name, it makes no file in it any more. */
+export function discard(folder: string): void {
+  const discarded = `${folder}.discarded`;
+  rmSync(discarded, { recursive: true, force: true });
+  if (!existsSync(folder)) return;
+  renameSync(folder, discarded);
+  rmSync(discarded, { recursive: true });
 }
 
 /**

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { HighwaterError } from '../../errors';
-import { assertSound, copyLog, endsOf, type GroupPosition, sync } from './backup';
+import { assertSound, copyLog, discard, endsOf, type GroupPosition, sync } from './backup';
 import { groupFile, openGroupOffsets } from './consumer/group-offsets';
 import { FORMAT_VERSION, isBackup } from './file/file-format';
 import { lockFolder, makeDataFolder } from './file/folder-lock';
@@ -55,7 +55,7 @@ export async function putBack<T>(
   const staging = path.resolve(dataDir, 'restoring');
   try {
     attempt(log, () => finishRestore(dataDir));
-    rmSync(staging, { recursive: true, force: true });
+    discard(staging);
     mkdirSync(staging, { mode: 0o700 });
     const staged = path.join(staging, 'highwater.db');
     await copyLog(copy, staged, signal);
@@ -72,7 +72,7 @@ export async function putBack<T>(
     const groups = new Set(positions?.map(([group]) => group)).size;
     return { madeMs, groups, replaced, begun };
   } finally {
-    rmSync(staging, { recursive: true, force: true });
+    discard(staging);
     lock.release();
   }
 }

@@ -1,10 +1,12 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import type { ChangeView } from '../../../src/admin/dashboard/view';
 import { freePort } from '../../../tools/servers/ports';
 import { commandLine, commandLineHere } from '../../support/cli';
 import { eventsOf } from '../../support/event-stream';
 import { sampleOf } from '../../support/samples';
 import { tempFolder } from '../../support/temp-folder';
+import { until } from '../../support/until';
 
 const cli = commandLine();
 const here = commandLineHere();
@@ -91,10 +93,10 @@ it('has a dashboard that shows what the terminal shows, on a port that may be ch
   const [, url = ''] = await process.sees(/Dashboard +(http:\S+)\n/);
   expect(url).toBe(`http://127.0.0.1:${port}/`);
   expect(await (await fetch(url)).text()).toContain('<html');
-  await process.sees(/⚠ WITHDRAWN/);
-  const events = await eventsOf(url, ({ changes }) => changes.some(({ op }) => op === 'u'));
-  const [withdrawn] = events.changes.filter(({ transitions }) => transitions[0]?.after === 'Withdrawn');
-  expect(process.stdout()).toContain(withdrawn!.title);
+  const isWithdrawn = ({ transitions }: ChangeView) => transitions[0]?.after === 'Withdrawn';
+  const events = await eventsOf(url, ({ changes }) => changes.some(isWithdrawn));
+  const withdrawn = events.changes.find(isWithdrawn)!;
+  await until(() => process.stdout().includes(withdrawn.title));
 
   const taken = demo('--http-port', port).process;
   expect(await taken.ended()).toEqual({ code: 1, signal: null });
