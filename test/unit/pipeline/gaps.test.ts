@@ -54,17 +54,17 @@ describe.each<Partial<VendorShape>>([
   });
 });
 
-it.each(['SOURCE_UNAVAILABLE', 'SOURCE_TIMEOUT', 'SOURCE_REQUEST_REFUSED'] as const)(
-  'an API that fails far behind its end is read (%s)',
-  async (code) => {
-    await start({ style: 'page', filter: false });
-    publisher.vendor.shows = (page, { pageOffset }) => {
-      if (pageOffset > 4) throw new HighwaterError(code, 'GET answered badly.');
-      return page;
-    };
-    await publisher.poll();
-    expect(publisher.offset().snapshot).toBe('complete');
-    publisher.vendor.rows.delete('r5');
-    expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
-  },
-);
+it.each([
+  ...(['SOURCE_UNAVAILABLE', 'SOURCE_TIMEOUT', 'SOURCE_REQUEST_REFUSED', 'SOURCE_FORBIDDEN'] as const),
+  ...(['SOURCE_REPORTED_ERROR', 'SOURCE_WRONG_SHAPE', 'SOURCE_RATE_LIMITED'] as const),
+])('an API that fails far behind its end is read (%s)', async (code) => {
+  await start({ style: 'page', filter: false });
+  publisher.vendor.shows = (page, { pageOffset }) => {
+    if (pageOffset > 4) throw new HighwaterError(code, 'GET answered badly.');
+    return page;
+  };
+  await publisher.poll();
+  expect(publisher.offset().snapshot).toBe('complete');
+  publisher.vendor.rows.delete('r5');
+  expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+});

@@ -1,15 +1,12 @@
+import { HighwaterError } from '../../../errors';
 import type { PageRequest } from '../../../source/source';
 import type { Paging } from '../../../types';
 import type { Announced } from './announced';
 import { type FetchedPage, haveSameKeys, type PageFacts } from './page-facts';
 import { pageOffset } from './paging';
-import { UNANSWERED, unlessRefused } from './refusals';
 
 /** How many pages behind an empty one are asked for. Between them, a few pages with rows are not seen. */
 const JUMPS = [1, 2, 3, 4, 5, 6, 8, 12, 18, 27, 40, 60, 90];
-
-/** How an API may answer for a page far behind its end. */
-const NO_PAGE = [...UNANSWERED, 'SOURCE_TIMEOUT'] as const;
 
 interface Reader {
   readonly reach: number;
@@ -60,11 +57,18 @@ async function hasRowsBehind(
   };
   for (const pages of JUMPS) {
     if (before + pages * pageSize >= reader.reach) return false;
-    const page = await unlessRefused(ask(pages), NO_PAGE);
+    const page = await ask(pages).catch(noPage);
     // An API that does not answer for such a page, or begins again, has shown its end.
     if (page === null || haveSameKeys(page.facts, first)) return false;
     // Rows may have come meanwhile, and one answer may have been wrong.
     if (page.facts.length > 0) return (await ask(0))?.facts.length === 0;
   }
   return false;
+}
+
+/** An API may answer anything for a page far behind its end: that its plan allows no such page, an error that is no list, or nothing at all. */
+function noPage(error: unknown): null {
+  const isOfApi = error instanceof HighwaterError && error.code.startsWith('SOURCE_');
+  if (!isOfApi || error.code === 'SOURCE_CLOSED') throw error;
+  return null;
 }

@@ -31,9 +31,9 @@ export function orRefusal(error: unknown, refusals: readonly ErrorCode[]): Highw
 }
 
 /** Null if the API refuses what is asked for, such as a page size: some know only a few. */
-export async function unlessRefused<T>(answer: Promise<T>, refusals = REFUSALS): Promise<T | null> {
+export async function unlessRefused<T>(answer: Promise<T>): Promise<T | null> {
   return answer.catch((error) => {
-    orRefusal(error, refusals);
+    orRefusal(error, REFUSALS);
     return null;
   });
 }
