@@ -242,7 +242,7 @@ it('a row that comes while the pages of a second are read does not show that the
     rows,
     (all, request) => {
       if (request.updatedSince <= NOW - 500 || known() === 201) return { rows: part(all, request) };
-      const later = row('later', NOW - 1);
+      const later = row('later', NOW - 100);
       if (rows.length === 200) rows.push(later);
       return { rows: [later] };
     },

@@ -547,3 +547,16 @@ it('a page 0 that was refused once is not left out when the network fails behind
   const { ids, last } = await read({ style: 'page' }, vendor);
   expect([ids.size, last?.paging.begin]).toEqual([100, 0]);
 });
+
+it.each<Partial<VendorShape>>([{ endsEmpty: true }, { endless: true }])(
+  'a poll without news of an API by %j is two requests',
+  async (traits) => {
+    const { vendor, clock, poll } = await styledPublisher(traits, { pageSize: 25 });
+    for (let i = 0; i < 65; i++) vendor.write(`r${i}`, NOW - 900 + 10 * i);
+    await poll();
+    clock.ms += 120_000;
+    const before = vendor.asked.length;
+    await poll();
+    expect(vendor.asked.length - before).toBe(2);
+  },
+);

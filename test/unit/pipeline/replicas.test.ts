@@ -1,6 +1,13 @@
 import { reconciled } from '../../support/operations';
 import { ipo } from '../../support/records';
-import { plainShape, styledFeed, styledVendor, type VendorShape } from '../../support/styled-vendor';
+import { styledPublisher } from '../../support/styled-publisher';
+import {
+  plainShape,
+  styledFeed,
+  styledVendor,
+  type VendorRow,
+  type VendorShape,
+} from '../../support/styled-vendor';
 import { testPublisher } from '../../support/test-publisher';
 
 /** Two servers behind one address: one of them shows what the other has shown some seconds before. */
@@ -92,3 +99,22 @@ describe.each(Object.keys(choices) as Choice[])('two servers that answer %s', (c
     expect(publisher.offset().seq).toBe(seq);
   });
 });
+
+it.each(['cursor', 'link', 'page', 'offset'] as const)(
+  'a server that lags, and answers only for pages behind the first, does not make a second look cut (pages by %s)',
+  async (style) => {
+    const { vendor, clock, poll, unknown } = await styledPublisher({ style }, { pageSize: 25 });
+    for (let i = 0; i < 65; i++) vendor.write(`w${i}`, NOW_MS / 1000 - 100);
+    await poll();
+    clock.ms += 120_000;
+    vendor.write('later', NOW_MS / 1000 + 118);
+    vendor.shows = (page, { continuation, pageOffset }) => {
+      const isFirst = continuation === undefined && pageOffset === 0;
+      return isFirst ? page : { ...page, rows: page.rows.filter((row) => (row as VendorRow).id !== 'later') };
+    };
+    await poll();
+    vendor.shows = (page) => page;
+    await poll();
+    expect(unknown()).toEqual([]);
+  },
+);

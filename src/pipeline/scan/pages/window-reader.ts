@@ -6,6 +6,9 @@ import { MOST_RESTARTS, PageWalk } from './page-walk';
 import { isCode, unlessRefused } from './refusals';
 import { beyondReach, type WalkEnd, type Window } from './window';
 
+/** A server or a cache may lag for so long. */
+const LATE_SECONDS = 60;
+
 /**
  * Reads the rows of a window, in any order. `end`, `next` and `page` say how it went, once `pages` or `behind` is over.
  *
@@ -63,7 +66,7 @@ export class WindowReader {
           continue;
         }
         this.next = walk.next;
-        if (!(await this.isCut(first))) break;
+        if (!(await this.isCut(first, walk.seen.size))) break;
         // Later rows may have come since.
         if (restarts === MOST_RESTARTS) throw beyondReach(feed, { ...window, reach: walk.seen.size });
       }
@@ -76,16 +79,17 @@ export class WindowReader {
 
   /**
    * Whether there are later rows, and the pages of a second have ended without one of them. An API that shows only so many rows of an answer,
-   * and does not say so, would keep them from a scan in order for ever.
+   * and does not say so, would keep them from a scan in order for ever. It shows at least a page of them.
    */
-  private async isCut({ knownSecond, agedMs }: FetchedPage): Promise<boolean> {
+  private async isCut({ knownSecond, agedMs }: FetchedPage, rows: number): Promise<boolean> {
     const { reader } = this;
     const { from, second } = this.window;
     const isEnd = this.end === 'all-read' && this.next === null && reader.announced.hidden === null;
-    // Some APIs refuse times ahead of the present. Pages that a cache has kept lack later rows as well.
-    if (second === null || !isEnd || agedMs > 0 || second >= knownSecond) return false;
+    // A later row that one server shows, another one may not show yet. Pages that a cache has kept lack later rows as well.
+    const shown = Math.min(knownSecond - LATE_SECONDS, reader.windowEnd(from));
+    if (second === null || !isEnd || agedMs > 0 || second >= shown) return false;
+    if (rows < (reader.paging().longestPage ?? 0)) return false;
     const behind = await unlessRefused(reader.readFirst(second + 1));
-    const isLater = (at: number | null) => at !== null && at > second && at < reader.windowEnd(from);
-    return behind?.facts.updated.some(isLater) ?? false;
+    return behind?.facts.updated.some((at) => at !== null && at > second && at < shown) ?? false;
   }
 }
