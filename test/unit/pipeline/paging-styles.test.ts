@@ -560,3 +560,19 @@ it.each<Partial<VendorShape>>([{ endsEmpty: true }, { endless: true }])(
     expect(vendor.asked.length - before).toBe(2);
   },
 );
+
+it.each([
+  [{ style: 'link', ties: 'by page' }, 50],
+  [{ style: 'link', ties: 'by page', filter: false, order: 'newest' }, 10],
+  [{ style: 'cursor', linksNumbers: false, overlaps: true }, 2],
+] as const)(
+  'a full last page by %j that names itself is the end, though rows come again on it',
+  async (traits, perSecond) => {
+    const shape = { linksNumbers: true, endsOnItself: true, ...traits };
+    const { vendor, poll, offset, unknown } = await styledPublisher(shape, { pageSize: 25 });
+    for (let i = 0; i < 50; i++)
+      vendor.write(`r${String(i).padStart(3, '0')}`, NOW - 9_000 + Math.floor(i / perSecond));
+    await poll();
+    expect([offset().snapshot, unknown()]).toEqual(['complete', []]);
+  },
+);

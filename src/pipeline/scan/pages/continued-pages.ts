@@ -1,5 +1,5 @@
 import { HighwaterError } from '../../../errors';
-import { type FetchedPage, pageBehind } from './page-facts';
+import { type FetchedPage, type PageFacts, pageBehind, repeats } from './page-facts';
 import { isCode } from './refusals';
 
 /**
@@ -69,8 +69,9 @@ export class ContinuedPages {
 
   /**
    * A page with rows that names itself as the next page is the last one, if no other answer names another: one answer may be wrong, or lack
-   * rows. It is not the last one if it is full and has rows of the page before: an API that ignores the place would answer like this, and one
-   * whose places are times never gets past a second that is wider than a page. A few of them are the end: rows of the last second come again.
+   * rows. It is not the last one if it is full and begins with rows of the page before: an API that ignores the place would answer like
+   * this, and one whose places are times never gets past a second that is wider than a page. A few of them are the end: rows of the last
+   * second come again.
    */
   private async fetchAt(place: string | undefined): Promise<FetchedPage | null> {
     const first = await this.fetch(this.from, place);
@@ -98,12 +99,13 @@ export class ContinuedPages {
     return again.facts.length < page!.facts.length ? page : again;
   }
 
-  private isStuck(page: FetchedPage): boolean {
+  private isStuck({ facts }: FetchedPage): boolean {
     const { latest, pages, longest } = this;
-    const { length } = page.facts;
+    const { length } = facts;
     // The last row alone comes again as well.
     const isFull = length >= longest && (this.from === 0 || length >= this.fullLength());
-    return latest !== null && isFull && (length > 1 || pages.size === 1) && !isOther(page, latest);
+    if (latest === null || !isFull || (length === 1 && pages.size > 1)) return false;
+    return repeats(facts, latest.facts) || beginsSecondAgain(facts, latest.facts);
   }
 
   /**
@@ -160,6 +162,16 @@ function placeMoves(feed: string, from: number): HighwaterError {
 function isOther({ facts }: FetchedPage, before: FetchedPage): boolean {
   const known = new Set(before.facts.keys);
   return !facts.keys.some((key) => known.has(key));
+}
+
+/**
+ * A page of one second has all rows of that second that the page before has: its place is that second. A last page by number may show rows
+ * again as well, if rows have moved or ties have changed places, but then it has rows of other seconds, or lacks some.
+ */
+function beginsSecondAgain({ keys, least, greatest }: PageFacts, before: PageFacts): boolean {
+  const known = new Set(keys);
+  const again = before.keys.filter((_, i) => least !== null && before.updated[i] === least);
+  return least === greatest && again.length > 0 && again.every((key) => known.has(key));
 }
 
 function onlyEmptyPages(feed: string, from: number, count: number): HighwaterError {
