@@ -46,7 +46,7 @@ export class FirstSights {
   /**
    * How long to wait before a record that was not shown is looked for again. Some APIs leave out the rows of the last minute: a record that
    * is written is on no page for so long. Then no poll finds a change that is younger. If all are older than any pause, the API more likely
-   * tells times by the hour or the day. After a start, it takes a few polls to tell.
+   * tells times by the hour or the day. After a start, it takes a few polls to tell; the longest pause needs none of them.
    * @param pollMs interval of polls: changes may be as old as that anyway
    */
   pauseMs(pollMs: number): number {
@@ -55,7 +55,7 @@ export class FirstSights {
     const isEnough = ages.length >= (least > pollMs + 5_000 ? FEW : 8);
     const isHidden = isEnough && least > pollMs / 2 && least < LAG_MS;
     const untold = ages.length < FEW ? FEW * pollMs - (latestMs - (firstMs ?? latestMs)) : 0;
-    return Math.max(pollMs, isHidden ? Math.min(LAG_MS, HIDDEN_TIMES * least) : untold);
+    return Math.max(pollMs, Math.min(LAG_MS, isHidden ? HIDDEN_TIMES * least : untold));
   }
 
   /** Records that may be recent need no time of their own when too many are. */

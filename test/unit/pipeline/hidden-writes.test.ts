@@ -73,3 +73,14 @@ it('an API that tells times by the hour is looked at again after a poll interval
   expect(pauses).toEqual([10_000]);
   expect(await deleted()).toBe(1);
 });
+
+it.each([
+  ['every 10 minutes', 600_000, 900_000],
+  ['once a day', 86_400_000, 86_400_000],
+])('a feed that is polled %s is not waited for longer after a start', async (_, pollMs, expected) => {
+  await start(0, pollMs);
+  publisher.vendor.rows.delete('r19');
+  const pauses: number[] = [];
+  await publisher.reconcile(async (ms) => void pauses.push(ms));
+  expect(pauses).toEqual([expected]);
+});
