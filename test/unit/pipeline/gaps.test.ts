@@ -68,3 +68,24 @@ it.each(['SOURCE_UNAVAILABLE', 'SOURCE_TIMEOUT', 'SOURCE_REQUEST_REFUSED'] as co
     expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
   },
 );
+
+const turns = [2, 3, 4, 5, 6, 7, 8].flatMap((servers) => [60, 100, 140].map((rows) => ({ servers, rows })));
+
+it.each(turns)(
+  'no live record is deleted while one of $servers servers has no rows ($rows records)',
+  async ({ servers, rows }) => {
+    for (const order of ['newest', 'id'] as const) {
+      publisher = await styledPublisher(
+        { style: 'offset', order, cap: 20, pastEnd: 'last page' },
+        { pageSize: 30 },
+      );
+      write('r', rows, NOW - 9_000);
+      await publisher.poll();
+      expect(publisher.unknown()).toEqual([]);
+      let answers = 0;
+      publisher.vendor.shows = (page) => (++answers % servers === 0 ? { ...page, rows: [] } : page);
+      publisher.shape.cap = 7;
+      expect(await publisher.reconcile()).toMatchObject({ deleted: 0 });
+    }
+  },
+);

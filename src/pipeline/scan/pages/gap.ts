@@ -27,8 +27,9 @@ interface Reader {
 
 /**
  * Notices rows behind page n, which has none. Some APIs cut pages first, and then leave out the rows that the token may not see: if many
- * such rows come side by side, a page is empty that is not the last.
+ * such rows come side by side, a page is empty that is not the last. Or one of several servers has no rows.
  * @param before rows on the pages before it @param first begins the walk
+ * @returns page n, if it has rows by now
  */
 export async function testGap(
   reader: Reader,
@@ -36,35 +37,30 @@ export async function testGap(
   n: number,
   before: number,
   first: PageFacts | null,
-): Promise<void> {
+): Promise<FetchedPage | null> {
   const isTested = reader.looksBehind && before > 0 && reader.windowEnd(from) === Number.POSITIVE_INFINITY;
-  if (!isTested || first === null) return;
+  if (!isTested || first === null) return null;
   reader.looksBehind = false; // once for each scan
-  if (await hasRowsBehind(reader, from, n, before, first)) reader.announced.hidden ??= { by: 'gap', page: n };
-}
-
-async function hasRowsBehind(
-  reader: Reader,
-  from: number,
-  n: number,
-  before: number,
-  first: PageFacts,
-): Promise<boolean> {
   // This walk may have made its pages as short as its last rows.
   const paging = reader.learned();
   const { pageSize } = paging;
-  const end = pageSize === reader.paging().pageSize ? n : Math.ceil(before / pageSize);
+  const isUsual = pageSize === reader.paging().pageSize;
+  const end = isUsual ? n : Math.ceil(before / pageSize);
   const ask = (pages: number) => {
     const offset = pageOffset(paging, end + pages, before + pages * pageSize);
     return reader.fetchNumbered(from, offset, { pageSize });
   };
   for (const pages of JUMPS) {
-    if (before + pages * pageSize >= reader.reach) return false;
+    if (before + pages * pageSize >= reader.reach) return null;
     const page = await unlessRefused(ask(pages), NO_PAGE);
     // An API that does not answer for such a page, or begins again, has shown its end.
-    if (page === null || haveSameKeys(page.facts, first)) return false;
-    // Rows may have come meanwhile, and one answer may have been wrong.
-    if (page.facts.length > 0) return (await ask(0))?.facts.length === 0;
+    if (page === null || haveSameKeys(page.facts, first)) return null;
+    if (page.facts.length === 0) continue;
+    // Rows may have come meanwhile, and one answer may have been wrong. Then the end is still to be proved.
+    const again = await ask(0);
+    if (again?.facts.length === 0) reader.announced.hidden ??= { by: 'gap', page: n };
+    else reader.looksBehind = true;
+    return isUsual && again?.facts.length !== 0 ? again : null;
   }
-  return false;
+  return null;
 }

@@ -210,13 +210,13 @@ export class PageReader {
     if (end !== null && end.from === from && end.pageSize === this.known.pageSize && end.n < n)
       return pageBehind(end.page);
     const offset = pageOffset(this.known, n, before);
-    const page = await (n === 0 ? this.fetchFirst(from) : this.fetchBehind(from, n, offset));
+    let page = await (n === 0 ? this.fetchFirst(from) : this.fetchBehind(from, n, offset));
     if (n === 0) this.announced.noteFirst(from, page?.total ?? null);
     if (n === 0) this.first = page?.facts ?? null;
+    if (page?.facts.length === 0) page = (await testGap(this, from, n, before, this.first)) ?? page;
     if (page === null) return page;
     const { total, facts } = page;
     if (facts.length === 0) await this.noteEnd(from, page, before);
-    if (facts.length === 0) await testGap(this, from, n, before, this.first);
     if (facts.length === 0) return page;
     const read = { from, n, pageSize: this.known.pageSize, page };
     // Some APIs count no further than so many rows. Then the pages behind them have others, and pages may have become shorter.
