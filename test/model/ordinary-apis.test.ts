@@ -161,7 +161,7 @@ const worlds: fc.Arbitrary<World> = fc.record({
     stale: fc.constantFrom(0, 0, 2, 3, 7),
     behind: fc.constantFrom(0, 0, 25),
     index: fc.constantFrom(0, 0, 0, 4, 25),
-    blank: fc.constantFrom(0, 0, 0, 5, 11),
+    blank: fc.constantFrom(0, 0, 0, 3, 4, 5, 7, 11),
     lacks: fc.constantFrom(0, 0, 0, 2, 5, 11),
     fails: fc.constantFrom(0, 0, 0, 5, 11),
     odd: fc.constantFrom(0, 0, 0, 1, 2, 5),
