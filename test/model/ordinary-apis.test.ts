@@ -87,6 +87,7 @@ const shapes: fc.Arbitrary<VendorShape> = fc
     overlaps: fc.constantFrom(false, false, true),
     since: fc.constantFrom('from', 'after', 'minute', 'hours', 'earlier', 'created', 'edited', 'in part'),
     range: fc.constantFrom(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 3_600),
+    until: fc.constantFrom('unsaid', 'included', 'excluded'),
     says: fc.constantFrom('nothing', 'more', 'total', 'capped total', 'total of all'),
     keyset: fc.constantFrom('no', 'no', 'refused', 'not found', 'first page', 'empty'),
     held: fc.boolean(),
@@ -118,8 +119,11 @@ const shapes: fc.Arbitrary<VendorShape> = fc
       : shape,
   )
   .map((shape) =>
-    // A filter that is later than its range never shows a row, nor does one by a time of which the range is not.
-    shape.filter && shape.dated && !['hours', 'edited', 'created'].includes(shape.since)
+    // A filter that is later than its range never shows a row, nor does one by a time of which the range is not. If both ends are early, rows
+    // may come by as many hours late.
+    shape.filter &&
+    shape.dated &&
+    !['hours', 'edited', 'created', ...(shape.until === 'unsaid' ? [] : ['earlier'])].includes(shape.since)
       ? shape
       : { ...shape, range: Number.POSITIVE_INFINITY },
   )
@@ -157,7 +161,7 @@ const worlds: fc.Arbitrary<World> = fc.record({
     stale: fc.constantFrom(0, 0, 2, 3, 7),
     behind: fc.constantFrom(0, 0, 25),
     index: fc.constantFrom(0, 0, 0, 4, 25),
-    blank: fc.constantFrom(0, 0, 0, 5, 11),
+    blank: fc.constantFrom(0, 0, 0, 3, 4, 5, 7, 11),
     lacks: fc.constantFrom(0, 0, 0, 2, 5, 11),
     fails: fc.constantFrom(0, 0, 0, 5, 11),
     odd: fc.constantFrom(0, 0, 0, 1, 2, 5),
@@ -453,6 +457,7 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
       ...namedErrors(shape, vendor.rows.size),
       ...(isRenumbered || shape.hides ? ['SOURCE_NOT_FOUND'] : []),
       ...(isAlike ? ['SCAN_PAGING_IGNORED'] : []),
+      ...(perSecond >= shape.depth ? ['SCAN_BEYOND_REACH'] : []),
     ];
     if (failed !== null) return expect(mayFail).toContain((failed as HighwaterError).code);
     if (!(await isRead(publisher, vendor.rows, shape, pageSize))) return;

@@ -68,6 +68,8 @@ export interface VendorShape {
   readonly refusesAhead: boolean;
   /** An answer holds only rows of so many seconds from the second that is asked for; Infinity: all. The feed declares it. */
   readonly range: number;
+  /** The range's end is asked for, and is part of it or not. `unsaid`: it follows from the second that is asked for. */
+  readonly until: 'unsaid' | 'included' | 'excluded';
   /** Times are rounded down to so many seconds, so that a row may change and keep its time. */
   readonly rounds: number;
   /** Times have milliseconds. The filter and the order go by them. */
@@ -132,6 +134,7 @@ export const plainShape: VendorShape = {
   depth: Number.POSITIVE_INFINITY,
   refusesAhead: false,
   range: Number.POSITIVE_INFINITY,
+  until: 'unsaid',
   rounds: 1,
   fractions: false,
   late: 0,
@@ -177,6 +180,7 @@ export const anyShape = {
   depth: fc.constant(Number.POSITIVE_INFINITY),
   refusesAhead: fc.boolean(),
   range: fc.constant(Number.POSITIVE_INFINITY),
+  until: fc.constant('unsaid'),
   rounds: fc.constant(1),
   fractions: fc.constant(false),
   late: fc.constant(0),
@@ -253,7 +257,7 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
     const isFiltered = shape.filter && shape.dated && request.updatedSince > 0;
     if (isFiltered && shape.refusesAhead && request.updatedSince > nowMs() / 1000) refuse();
     const since = isFiltered ? filters[shape.since](request.updatedSince) : 0;
-    const until = request.updatedSince + shape.range;
+    const until = endOf(request);
     const place = placeOf(request.continuation);
     const present: readonly KeyedRow[] = [...shown()]
       .filter(({ id, updated }) => {
@@ -328,6 +332,12 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
     return { rows, next: nameOf({ after, page: place.page + 1, blanks: shape.blanks, ...heldAs }) };
   }
 
+  /** The last second of the rows that an answer shows. */
+  function endOf({ updatedSince, updatedUntil }: PageRequest): number {
+    if (shape.until === 'unsaid' || updatedUntil === undefined) return updatedSince + shape.range;
+    return updatedUntil + (shape.until === 'included' ? 0.999 : -0.001);
+  }
+
   function placeOf(continuation: string | undefined): Place & { readonly isGone?: boolean } {
     const first = { after: null, page: 0, blanks: shape.beginsBlank ? shape.blanks : 0 };
     if (continuation === undefined) return first;
@@ -399,7 +409,7 @@ export function namedErrors(shape: VendorShape, rows: number): readonly string[]
 
 /** A feed declared as the vendor pages. */
 export function styledFeed(
-  { style, dated, filter, sized, range, fractions }: VendorShape,
+  { style, dated, filter, sized, range, until, fractions }: VendorShape,
   overrides: Partial<Feed> = {},
   name = 'ipos',
 ): Feed {
@@ -415,6 +425,7 @@ export function styledFeed(
     page: style === 'page' || style === 'offset' ? style : null,
     pageSize: sized ? 'limit' : null,
     updatedSince: filter && dated ? 'since' : null,
+    updatedUntil: Number.isFinite(range) && until !== 'unsaid' ? 'until' : null,
   };
   const updatedField = dated ? feed.updatedField : null;
   const windowSeconds = Number.isFinite(range) ? range : undefined;

@@ -36,7 +36,7 @@ export async function* scan(
   // Only the whole feed has rows of enough seconds to learn its paging. A reconcile believes nothing that was learned before.
   const isWhole = start.whole === true || (start.snapshot && start.highWaterMark === 0);
   const isUnknown = reader.paging().unit === null || feed.paging.style !== 'page';
-  reader.looksBehind = start.whole === true || start.snapshot;
+  reader.endTest.begin(start);
   if (start.whole === true || (isWhole && isUnknown)) await reader.learnPaging();
   // A row that becomes visible late may have a time that was rounded down to the step before.
   const late = feed.overlapSeconds + (start.stepSeconds ?? 1) - 1;

@@ -68,3 +68,29 @@ it.each([
   publisher.vendor.rows.delete('r5');
   expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
 });
+
+/** An API of several servers that answer in turn. One of them has no rows. */
+describe.each<Partial<VendorShape>>([
+  { style: 'offset', order: 'newest', pastEnd: 'last page' },
+  { style: 'offset', order: 'id', filter: false },
+  { style: 'page', order: 'newest' },
+  { style: 'page', filter: false },
+  { style: 'page', order: 'id', range: 3_600 },
+])('an API that pages by %j, of servers that answer in turn', (traits) => {
+  const most = [20, 7].flatMap((cap) => [2, 3, 4, 5, 6, 7].map((servers) => [servers, cap]));
+
+  it.each(most)(
+    'has no live record deleted if one of %i servers has no rows (at most %i a page)',
+    async (servers, cap) => {
+      const beginAt = Number.isFinite(traits.range) ? NOW - 10_000 : undefined;
+      publisher = await styledPublisher({ cap: 20, ...traits }, { pageSize: 20, beginAt, deleteShare: 1 });
+      write('r', 100, NOW - 9_000);
+      await publisher.poll();
+      expect(publisher.unknown()).toEqual([]);
+      let answers = 0;
+      publisher.vendor.shows = (page) => (++answers % servers === 0 ? { ...page, rows: [] } : page);
+      publisher.shape.cap = cap;
+      expect(await publisher.reconcile()).toMatchObject({ deleted: 0 });
+    },
+  );
+});

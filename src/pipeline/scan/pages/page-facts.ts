@@ -166,3 +166,13 @@ export interface Numbered {
   readonly offset: number;
   readonly length: number;
 }
+
+/** Whether a page behind all rows that a total counts shows the first page again, or the page before it. */
+export function beginsAgain(
+  { from, n, page }: ReadPage,
+  counted: ReadPage | null,
+  first: PageFacts | null,
+): boolean {
+  if (counted === null || counted.from !== from || counted.n !== n - 1) return false;
+  return [counted.page.facts, first].some((known) => known !== null && haveSameKeys(page.facts, known));
+}

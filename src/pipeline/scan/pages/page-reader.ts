@@ -5,10 +5,11 @@ import type { PageRequest, Source } from '../../../source/source';
 import { type Paging, WHOLE_FEED } from '../../../types';
 import { Announced } from './announced';
 import { ContinuedPages } from './continued-pages';
-import { testGap } from './gap';
+import { EndTest, type PagesBefore } from './end-test';
 import { isLikeNamed, NamedNext } from './named-next';
 import { testNoList } from './no-list';
 import {
+  beginsAgain,
   type FetchedPage,
   fetchedPage,
   haveSameKeys,
@@ -45,18 +46,15 @@ export class PageReader {
   private readonly continued: ContinuedPages;
   private known: Paging;
   private readonly isNew: boolean; // no row of the feed has come yet
-  /** The page that an answer has called the last one. */
-  private end: ReadPage | null = null;
+  private end: ReadPage | null = null; // the page that an answer has called the last one
   /** The latest page, if it is full, and its total counts no rows behind it. */
   private counted: ReadPage | null = null;
-  /** The latest first page. */
-  private first: PageFacts | null = null;
+  private first: PageFacts | null = null; // the latest first page
   /** Anchor → the last page by number that had rows. */
   private readonly last = new Map<number, Numbered>();
   /** Rows that the answers may not have shown. */
   readonly announced: Announced;
-  /** The end of this scan has to be proved. */
-  looksBehind = false;
+  readonly endTest = new EndTest(this);
   private readonly namedNext: NamedNext;
   private mostRows = Number.POSITIVE_INFINITY; // above it, a body was too large
   /** The range that was asked for page 0 had none there. The first range with rows tells whether pages begin at 0. */
@@ -210,19 +208,23 @@ export class PageReader {
     if (end !== null && end.from === from && end.pageSize === this.known.pageSize && end.n < n)
       return pageBehind(end.page);
     const offset = pageOffset(this.known, n, before);
-    const page = await (n === 0 ? this.fetchFirst(from) : this.fetchBehind(from, n, offset));
+    const ask = () => (n === 0 ? this.fetchFirst(from) : this.fetchBehind(from, n, offset));
+    let page = await ask();
     if (n === 0) this.announced.noteFirst(from, page?.total ?? null);
     if (n === 0) this.first = page?.facts ?? null;
+    if (page?.facts.length === 0 && n > 0)
+      page = (await this.endTest.rowsOf(this.pagesBefore(from, n, before), ask)) ?? page;
     if (page === null) return page;
     const { total, facts } = page;
     if (facts.length === 0) await this.noteEnd(from, page, before);
-    if (facts.length === 0) await testGap(this, from, n, before, this.first);
     if (facts.length === 0) return page;
     const read = { from, n, pageSize: this.known.pageSize, page };
     // Some APIs count no further than so many rows. Then the pages behind them have others, and pages may have become shorter.
     const isCounted = before + facts.length === total;
     const isFull = facts.length >= (n > 0 ? this.presentLength : this.fullLength);
-    if (this.beginsAgain(read)) {
+    // Numbers that count from 1 show the first page twice, and a total may count no further than that page.
+    const isFirstTwice = n === 1 && this.isLearned && this.known.unit === null;
+    if (!isFirstTwice && beginsAgain(read, this.counted, this.first)) {
       this.end = this.counted;
       return pageBehind(this.counted!.page);
     }
@@ -257,6 +259,13 @@ export class PageReader {
     return this.fetchNumbered(from, 0, { pageSize, ...(continuation !== undefined && { continuation }) });
   }
 
+  /** @param rows on the pages before page n, which has none */
+  private pagesBefore(from: number, n: number, rows: number): PagesBefore {
+    const { announced, first, fullLength, presentLength } = this;
+    const isLastFull = (this.last.get(from)?.length ?? 0) >= (n > 1 ? presentLength : fullLength);
+    return { from, n, rows, first, mayGoOn: isLastFull || (this.isWhole(from) && announced.lacks(rows)) };
+  }
+
   /** Whether a request from a second on asks for everything. */
   private isWhole(from: number): boolean {
     const { parameters, beginAt = 0, windowSeconds } = this.feed;
@@ -272,15 +281,6 @@ export class PageReader {
     if (page.next === null) return this.namedNext.test(last);
     if (n === 0 && this.kind !== 'single')
       this.known = { ...known, rowsBeforeNext: Math.max(known.rowsBeforeNext, page.facts.length) };
-  }
-
-  /** Whether a page behind all rows that the total counts shows the first page again, or the page before it. */
-  private beginsAgain({ from, n, page }: ReadPage): boolean {
-    const { counted, first } = this;
-    if (counted === null || counted.from !== from || counted.n !== n - 1) return false;
-    // Numbers that count from 1 show the first page twice, and a total may count no further than that page.
-    if (n === 1 && this.isLearned && this.known.unit === null) return false;
-    return [counted.page.facts, first].some((known) => known !== null && haveSameKeys(page.facts, known));
   }
 
   /** How long pages get, as far as is known. */

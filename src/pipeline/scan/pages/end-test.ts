@@ -1,0 +1,105 @@
+import { HighwaterError } from '../../../errors';
+import type { PageRequest } from '../../../source/source';
+import type { Paging } from '../../../types';
+import type { ScanStart } from '../scan-position';
+import type { Announced } from './announced';
+import { type FetchedPage, haveSameKeys, type PageFacts } from './page-facts';
+import { pageOffset } from './paging';
+
+/** How many pages behind an empty one are asked for. Between them, a few pages with rows are not seen. */
+const JUMPS = [1, 2, 3, 4, 5, 6, 8, 12, 18, 27, 40, 60, 90];
+
+/** So often an empty page is asked for again. */
+const MORE_ANSWERS = 2;
+
+interface Reader {
+  readonly reach: number;
+  readonly announced: Announced;
+  windowEnd(from: number): number;
+  paging(): Paging;
+  learned(): Paging;
+  fetchNumbered(
+    from: number,
+    pageOffset: number,
+    other?: Pick<PageRequest, 'pageSize'>,
+  ): Promise<FetchedPage | null>;
+}
+
+/** The pages of a walk before one that has no rows. */
+export interface PagesBefore {
+  readonly from: number;
+  /** How many they are, and how many rows they have. */
+  readonly n: number;
+  readonly rows: number;
+  readonly first: PageFacts | null;
+  /** The last of them is full, or more rows are known. */
+  readonly mayGoOn: boolean;
+}
+
+/** Tests whether a page by number that has no rows is the end. */
+export class EndTest {
+  /** The end of each walk has to be proved. */
+  private isThorough = false;
+  /** It is still to be tested whether rows are far behind the end. */
+  private looksBehind = false;
+
+  constructor(private readonly reader: Reader) {}
+
+  begin({ snapshot, wide, whole = false }: Pick<ScanStart, 'snapshot' | 'wide' | 'whole'>): void {
+    this.looksBehind = whole || snapshot;
+    this.isThorough = this.looksBehind || wide;
+  }
+
+  /**
+   * One of several servers may have no rows. Walks of as many requests as there are servers would all meet it at the same page, so other
+   * answers have to come at once.
+   * @param ask for page n @returns page n, if it has rows; else null
+   */
+  async rowsOf(before: PagesBefore, ask: () => Promise<FetchedPage | null>): Promise<FetchedPage | null> {
+    for (let i = 0; i < MORE_ANSWERS && this.isThorough && before.mayGoOn; i++) {
+      const page = await ask();
+      if (page?.facts.length !== 0) return page;
+    }
+    return this.rowsBehind(before);
+  }
+
+  /**
+   * Notices rows behind page n, which has none. Some APIs cut pages first, and then leave out the rows that the token may not see: if many
+   * such rows come side by side, a page is empty that is not the last.
+   */
+  private async rowsBehind({ from, n, rows, first }: PagesBefore): Promise<FetchedPage | null> {
+    const { reader } = this;
+    const isTested = this.looksBehind && rows > 0 && reader.windowEnd(from) === Number.POSITIVE_INFINITY;
+    if (!isTested || first === null) return null;
+    this.looksBehind = false; // once for each scan
+    // This walk may have made its pages as short as its last rows.
+    const paging = reader.learned();
+    const { pageSize } = paging;
+    const isUsual = pageSize === reader.paging().pageSize;
+    const end = isUsual ? n : Math.ceil(rows / pageSize);
+    const ask = (pages: number) => {
+      const offset = pageOffset(paging, end + pages, rows + pages * pageSize);
+      return reader.fetchNumbered(from, offset, { pageSize });
+    };
+    for (const pages of JUMPS) {
+      if (rows + pages * pageSize >= reader.reach) return null;
+      const page = await ask(pages).catch(noPage);
+      // An API that does not answer for such a page, or begins again, has shown its end.
+      if (page === null || haveSameKeys(page.facts, first)) return null;
+      if (page.facts.length === 0) continue;
+      // Rows may have come meanwhile, and one answer may have been wrong. Then the end is still to be proved.
+      const again = await ask(0);
+      if (again?.facts.length === 0) reader.announced.hidden ??= { by: 'gap', page: n };
+      else this.looksBehind = true;
+      return isUsual && again?.facts.length !== 0 ? again : null;
+    }
+    return null;
+  }
+}
+
+/** An API may answer anything for a page far behind its end: that its plan allows no such page, an error that is no list, or nothing at all. */
+function noPage(error: unknown): null {
+  const isOfApi = error instanceof HighwaterError && error.code.startsWith('SOURCE_');
+  if (!isOfApi || error.code === 'SOURCE_CLOSED') throw error;
+  return null;
+}
