@@ -393,7 +393,7 @@ export function refuseCursor(
 
 /** Errors by which a scan may end in front of such a vendor, instead of reading all its rows. */
 export function namedErrors(shape: VendorShape, rows: number): readonly string[] {
-  const { style, sized, isCut, endsOnItself, overlaps, pastEnd, ties, hides, beside } = shape;
+  const { style, sized, fixedSize, isCut, endsOnItself, overlaps, pastEnd, ties, hides, beside } = shape;
   if (style === 'none') return sized || isCut ? ['SCAN_BEYOND_REACH'] : [];
   // A last page whose rows were all on the page before looks like a place that is ignored.
   if (style === 'cursor' || style === 'link')
@@ -401,8 +401,9 @@ export function namedErrors(shape: VendorShape, rows: number): readonly string[]
       (endsOnItself && (overlaps || ties === 'by page' || beside !== 'nothing'))
       ? ['SCAN_CURSOR_REPEATED']
       : [];
-  // A refusal behind a full page may be a limit of paging.
-  if (pastEnd === 'refused') return ['SOURCE_REQUEST_REFUSED'];
+  // A refusal behind a full page may be a limit of paging, if no pages with other borders can be asked for.
+  const canTell = style === 'offset' || (sized && !fixedSize);
+  if (pastEnd === 'refused') return canTell ? [] : ['SOURCE_REQUEST_REFUSED'];
   // If each number shows the same page, the numbers may be ignored. So do positions in front of a few rows among hidden ones.
   return hides || pastEnd.endsWith('page') ? ['SCAN_PAGING_IGNORED'] : [];
 }

@@ -37,6 +37,15 @@ export async function testNoList(feed: Feed, reader: Reader, read: PagesRead): P
   else announced.hidden ??= { by: 'no list' };
 }
 
+/** Whether a page with other borders shows that no row is behind those that pages have shown. */
+export async function showsEnd(feed: Feed, reader: Reader, read: PagesRead): Promise<boolean> {
+  const { announced } = reader;
+  if (announced.trueEnd === read.shown) return true;
+  if (!(await showsLastRows(feed, reader, read))) return false;
+  announced.trueEnd = read.shown;
+  return true;
+}
+
 /**
  * Whether a page that begins at another row, and would hold the row behind the last one, has the last rows only.
  * @returns null: no such page can be asked for

@@ -7,7 +7,7 @@ import { Announced } from './announced';
 import { ContinuedPages } from './continued-pages';
 import { EndTest, type PagesBefore } from './end-test';
 import { isLikeNamed, NamedNext } from './named-next';
-import { testNoList } from './no-list';
+import { showsEnd, testNoList } from './no-list';
 import {
   beginsAgain,
   type FetchedPage,
@@ -30,7 +30,7 @@ import {
   withPageSize,
   withUnit,
 } from './paging';
-import { hasRows, isCode, orRefusal, REFUSALS, throwAnswer, UNANSWERED } from './refusals';
+import { endBehind, hasRows, isCode, orRefusal, REFUSALS, throwAnswer, UNANSWERED } from './refusals';
 
 const LEARNING_TRIES = 3;
 /** Anchors that are remembered at once. */
@@ -77,7 +77,7 @@ export class PageReader {
     this.continued = new ContinuedPages(
       feed.name,
       (...asked) => this.fetchContinued(...asked),
-      () => this.fullLength,
+      () => this.fullLength(),
     );
     this.namedNext = new NamedNext(feed, this.announced, (...asked) => this.fetchContinued(...asked));
   }
@@ -184,7 +184,7 @@ export class PageReader {
       if (!this.isLearned && before >= this.reach) break;
       const isLiteral = this.isLearned && n > 0;
       const ask = () =>
-        isLiteral ? this.fetchBehind(0, n, this.known.begin + n) : this.pageAt(0, n, before);
+        isLiteral ? this.fetchBehind(0, n, this.known.begin + n, before) : this.pageAt(0, n, before);
       let page = await ask();
       // All rows are missing from an empty page, so it has to come twice.
       if (isLiteral && page?.facts.length === 0) page = await ask();
@@ -208,7 +208,7 @@ export class PageReader {
     if (end !== null && end.from === from && end.pageSize === this.known.pageSize && end.n < n)
       return pageBehind(end.page);
     const offset = pageOffset(this.known, n, before);
-    const ask = () => (n === 0 ? this.fetchFirst(from) : this.fetchBehind(from, n, offset));
+    const ask = () => (n === 0 ? this.fetchFirst(from) : this.fetchBehind(from, n, offset, before));
     let page = await ask();
     if (n === 0) this.announced.noteFirst(from, page?.total ?? null);
     if (n === 0) this.first = page?.facts ?? null;
@@ -221,7 +221,7 @@ export class PageReader {
     const read = { from, n, pageSize: this.known.pageSize, page };
     // Some APIs count no further than so many rows. Then the pages behind them have others, and pages may have become shorter.
     const isCounted = before + facts.length === total;
-    const isFull = facts.length >= (n > 0 ? this.presentLength : this.fullLength);
+    const isFull = facts.length >= this.fullLength(n);
     // Numbers that count from 1 show the first page twice, and a total may count no further than that page.
     const isFirstTwice = n === 1 && this.isLearned && this.known.unit === null;
     if (!isFirstTwice && beginsAgain(read, this.counted, this.first)) {
@@ -240,7 +240,7 @@ export class PageReader {
    */
   async noteEnd(from: number, behind: FetchedPage, shown: number): Promise<void> {
     const { n = 0, length = 0 } = this.last.get(from) ?? {};
-    const full = n > 0 ? this.presentLength : this.fullLength;
+    const full = this.fullLength(n);
     const hasFilter = this.feed.parameters.updatedSince !== null && this.known.lag < WHOLE_FEED;
     const isFiltered = hasFilter && this.least(from) > 0;
     const mayLack = shown > 0 && length < full ? full : 0;
@@ -261,8 +261,8 @@ export class PageReader {
 
   /** @param rows on the pages before page n, which has none */
   private pagesBefore(from: number, n: number, rows: number): PagesBefore {
-    const { announced, first, fullLength, presentLength } = this;
-    const isLastFull = (this.last.get(from)?.length ?? 0) >= (n > 1 ? presentLength : fullLength);
+    const { announced, first } = this;
+    const isLastFull = (this.last.get(from)?.length ?? 0) >= this.fullLength(n - 1);
     return { from, n, rows, first, mayGoOn: isLastFull || (this.isWhole(from) && announced.lacks(rows)) };
   }
 
@@ -275,7 +275,8 @@ export class PageReader {
 
   /** Learns how long pages are that name a next one, and notices a page that does not name it any more. */
   private async testNext(from: number, n: number, page: FetchedPage): Promise<void> {
-    const { known, isNew, fullLength } = this;
+    const { known, isNew } = this;
+    const fullLength = this.fullLength();
     this.namedNext.note(n, page);
     const last = { page, paging: known, from, n, isWhole: this.isWhole(from), isNew, fullLength };
     if (page.next === null) return this.namedNext.test(last);
@@ -283,15 +284,11 @@ export class PageReader {
       this.known = { ...known, rowsBeforeNext: Math.max(known.rowsBeforeNext, page.facts.length) };
   }
 
-  /** How long pages get, as far as is known. */
-  private get fullLength(): number {
+  /** How long page n gets, as far as is known: on this walk, pages may have become shorter. */
+  private fullLength(n = 0): number {
     const { pageSize, longestPage } = this.known;
-    return Math.min(pageSize, longestPage || pageSize);
-  }
-
-  /** How long they are on this walk: they may have become shorter. */
-  private get presentLength(): number {
-    return Math.min(this.fullLength, this.first?.length || this.fullLength);
+    const most = Math.min(pageSize, longestPage || pageSize);
+    return n === 0 ? most : Math.min(most, this.first?.length || most);
   }
 
   /**
@@ -345,22 +342,24 @@ export class PageReader {
 
   /**
    * A page behind the first one. Some APIs refuse a number behind the last page. It is the end if the page before it comes once more, but
-   * this one is refused again. A refusal behind a full page may be a limit of paging.
+   * this one is refused again. A refusal behind a full page may be a limit of paging, unless a page with other borders shows the end.
+   * @param rows on the pages before it
    */
-  private async fetchBehind(from: number, n: number, offset: number): Promise<FetchedPage | null> {
+  private async fetchBehind(
+    from: number,
+    n: number,
+    offset: number,
+    rows: number,
+  ): Promise<FetchedPage | null> {
     try {
       return this.noted(from, n, await this.fetchNumbered(from, offset), offset);
     } catch (error) {
       const last = this.last.get(from);
       if (last === undefined || last.offset >= offset || !isCode(error, REFUSALS)) throw error;
-      const full = last.n === 0 ? this.feed.pageSize : (this.known.longestPage ?? 0);
-      if (!isCode(error, ['SOURCE_NOT_FOUND']) && last.length >= full) throw error;
-      const before = await this.fetchNumbered(from, last.offset);
-      if (before === null || before.facts.length < Math.min(1, last.length)) throw error;
-      return this.fetchNumbered(from, offset).catch((again) => {
-        if (!isCode(again, REFUSALS)) throw again;
-        return pageBehind(before);
-      });
+      const isFull = last.length >= (last.n === 0 ? this.feed.pageSize : this.fullLength(last.n));
+      const mayBeLimit = isFull && !isCode(error, ['SOURCE_NOT_FOUND']);
+      if (mayBeLimit && !(await showsEnd(this.feed, this, { ...last, from, shown: rows }))) throw error;
+      return endBehind(last, offset, error, (place) => this.fetchNumbered(from, place));
     }
   }
 

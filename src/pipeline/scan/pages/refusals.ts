@@ -1,7 +1,7 @@
 import { type ErrorCode, HighwaterError } from '../../../errors';
 import type { Feed } from '../../../feeds/feed';
 import type { PageRequest } from '../../../source/source';
-import type { FetchedPage } from './page-facts';
+import { type FetchedPage, type Numbered, pageBehind } from './page-facts';
 
 export const REFUSALS: readonly ErrorCode[] = ['SOURCE_NOT_FOUND', 'SOURCE_REQUEST_REFUSED'];
 /** How an API may answer a number at which it has no page. */
@@ -35,5 +35,23 @@ export async function unlessRefused<T>(answer: Promise<T>): Promise<T | null> {
   return answer.catch((error) => {
     orRefusal(error, REFUSALS);
     return null;
+  });
+}
+
+/**
+ * A page that was refused is behind the end if the page before it comes once more, but this one is refused again.
+ * @returns the end, or the page @throws `error`
+ */
+export async function endBehind(
+  last: Numbered,
+  offset: number,
+  error: unknown,
+  fetch: (offset: number) => Promise<FetchedPage | null>,
+): Promise<FetchedPage | null> {
+  const before = await fetch(last.offset);
+  if (before === null || before.facts.length < Math.min(1, last.length)) throw error;
+  return fetch(offset).catch((again) => {
+    if (!isCode(again, REFUSALS)) throw again;
+    return pageBehind(before);
   });
 }

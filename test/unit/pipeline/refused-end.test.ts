@@ -1,0 +1,61 @@
+import { HighwaterError } from '../../../src/errors';
+import { NOW, type StyledPublisher, styledPublisher } from '../../support/styled-publisher';
+import type { VendorShape } from '../../support/styled-vendor';
+
+/** An API that refuses page numbers behind its last page, as WordPress does (400). */
+let publisher: StyledPublisher;
+
+async function start(rows: number, traits: Partial<VendorShape> = {}): Promise<void> {
+  const shape = { style: 'page', first: 'one, zero is refused', pastEnd: 'refused', cap: 100 } as const;
+  publisher = await styledPublisher({ ...shape, ...traits }, { pageSize: 100 });
+  for (let i = 0; i < rows; i++) publisher.vendor.write(`r${i}`, NOW - 9_000 + i);
+}
+
+const traits: readonly Partial<VendorShape>[] = [
+  {},
+  { filter: false },
+  { order: 'newest' },
+  { style: 'offset', filter: false },
+  { ties: 'by page' },
+];
+const cases = traits.flatMap((one) =>
+  [50, 99, 100, 150, 200, 250, 300, 600].map((rows) => [rows, one] as const),
+);
+
+it.each(cases)('%i records are read, and deletes are noticed: %j', async (rows, one) => {
+  await start(rows, one);
+  await publisher.poll();
+  expect(publisher.unknown()).toEqual([]);
+  expect(publisher.offset().snapshot).toBe('complete');
+  publisher.clock.ms += 2_000;
+  await publisher.poll();
+  await publisher.poll({ wide: true });
+  expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: null });
+  publisher.vendor.rows.delete('r5');
+  publisher.vendor.write('n', NOW);
+  publisher.clock.ms += 2_000;
+  expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+  expect(publisher.unknown()).toEqual([]);
+});
+
+it('many records of one second that fill pages are read', async () => {
+  await start(50);
+  for (let i = 0; i < 200; i++) publisher.vendor.write(`s${i}`, NOW - 100);
+  await publisher.poll();
+  expect(publisher.unknown()).toEqual([]);
+  expect(publisher.offset().snapshot).toBe('complete');
+});
+
+it.each([{}, { filter: false }, { order: 'newest' }] as const)(
+  'a limit of paging that is refused is no end: %j',
+  async (one) => {
+    await start(350, { first: 'zero', pastEnd: 'empty', ...one });
+    publisher.vendor.shows = (page, { pageOffset, pageSize }) => {
+      if ((pageOffset + 1) * pageSize <= 300) return page;
+      throw new HighwaterError('SOURCE_REQUEST_REFUSED', 'GET answered with "page is too large".');
+    };
+    for (let i = 0; i < 350; i++) publisher.vendor.write(`r${i}`, NOW - 100);
+    await expect(publisher.poll()).rejects.toMatchObject({ code: 'SOURCE_REQUEST_REFUSED' });
+    expect(publisher.offset().snapshot).not.toBe('complete');
+  },
+);
