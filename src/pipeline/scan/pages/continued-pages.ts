@@ -21,11 +21,15 @@ export class ContinuedPages {
   /** Rows of the longest page of the walk. */
   private longest = 0;
 
-  /** @param fetch null: the body was too large @param fullLength how long pages get, as far as is known */
+  /**
+   * @param fetch null: the body was too large @param fullLength how long pages get, as far as is known
+   * @param isThorough the end of each walk has to be proved
+   */
   constructor(
     private readonly feed: string,
     private readonly fetch: (from: number, continuation: string | undefined) => Promise<FetchedPage | null>,
     private readonly fullLength: () => number,
+    private readonly isThorough = () => false,
   ) {}
 
   /**
@@ -109,13 +113,13 @@ export class ContinuedPages {
   }
 
   /**
-   * An empty page is the end behind a long one, and of the whole feed, only if it comes twice: one answer may be wrong. Polls of few rows
-   * need no second one.
+   * An empty page is the end behind a long one, and of the whole feed, only if it comes twice: one answer may be wrong. Ordinary polls of few
+   * rows need no second one.
    */
   private isEndBehindLongPage(page: FetchedPage | null, place: string | undefined): boolean {
     const isEnd = page?.facts.length === 0 && (page.next === null || page.next === place);
     if (!isEnd || this.latest === null) return false;
-    return this.from === 0 || 2 * this.latest.facts.length > this.fullLength();
+    return this.isThorough() || this.from === 0 || 2 * this.latest.facts.length > this.fullLength();
   }
 
   /** @param n the first page of the walk that is not read yet */

@@ -39,7 +39,7 @@ export interface PagesBefore {
 /** Tests whether a page by number that has no rows is the end. */
 export class EndTest {
   /** The end of each walk has to be proved. */
-  private isThorough = false;
+  isThorough = false;
   /** It is still to be tested whether rows are far behind the end. */
   private looksBehind = false;
 

@@ -78,6 +78,7 @@ export class PageReader {
       feed.name,
       (...asked) => this.fetchContinued(...asked),
       () => this.fullLength(),
+      () => this.endTest.isThorough,
     );
     this.namedNext = new NamedNext(feed, this.announced, (...asked) => this.fetchContinued(...asked));
   }
