@@ -403,7 +403,7 @@ export function namedErrors(shape: VendorShape, rows: number): readonly string[]
       : [];
   // A refusal behind a full page may be a limit of paging, if no pages with other borders can be asked for.
   const isFirstTwice = style === 'page' && shape.first === 'one, zero is the same';
-  const canTell = style === 'offset' || (sized && !fixedSize && !isFirstTwice);
+  const canTell = !hides && (style === 'offset' || (sized && !fixedSize && !isFirstTwice));
   if (pastEnd === 'refused') return canTell ? [] : ['SOURCE_REQUEST_REFUSED'];
   // If each number shows the same page, the numbers may be ignored. So do positions in front of a few rows among hidden ones.
   return hides || pastEnd.endsWith('page') ? ['SCAN_PAGING_IGNORED'] : [];
