@@ -8,6 +8,7 @@ import { remind } from '../logging/remind';
 import type { FeedState } from '../state/feed-state';
 import type { SourceOffset } from '../state/source-offset';
 import { type Origin, type Rejected, type ScanPage, type ScanProgress, WHOLE_FEED } from '../types';
+import type { FirstSights } from './changes/first-sights';
 import { advance, learnedPaging, shownRecords } from './position';
 import type { Decoded } from './records/decode';
 import { isYetToBegin, scanFromNow } from './scan/beginning';
@@ -42,12 +43,13 @@ export interface Round {
 /** The owned feed as a round needs it. Its position moves while the round is read. */
 export interface RoundDeps extends ScanDeps {
   readonly feed: Feed;
+  readonly firstSights: Pick<FirstSights, 'leastAgeMs'>;
   readonly state: Pick<FeedState, 'offset' | 'sampleSeconds' | 'records'>;
 }
 
 /** From the high-water mark, less an overlap, to the end of the records that the server showed when the poll began. */
 export function pollRound(deps: RoundDeps, wide: boolean): Round {
-  const { feed } = deps;
+  const { feed, firstSights } = deps;
   const { offset } = deps.state;
   const start = {
     highWaterMark: offset.high_water_mark,
@@ -69,6 +71,7 @@ export function pollRound(deps: RoundDeps, wide: boolean): Round {
     origin: ({ progress }) => (progress.duringSnapshot ? 'snapshot' : 'poll'),
     position: (before, { progress, observedAtMs, isVague = false }, decoded) => ({
       ...advance(before, check.progressOf(progress, decoded, before, observedAtMs, isVague), observedAtMs),
+      least_change_age_ms: firstSights.leastAgeMs(feed.pollIntervalMs, before.least_change_age_ms),
       ...(isYetToBegin(before) && { begins_at: progress.highWaterMark }),
       ...(decoded.records.length > 0 && { empty_since_ms: null }),
     }),

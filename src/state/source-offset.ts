@@ -9,7 +9,7 @@ export function newIncarnation(): string {
   return randomBytes(4).toString('hex');
 }
 
-/** Nothing is known of the API's paging and filter. */
+/** Nothing is known of the API's paging, its filter and the rows that it hides. */
 export const nothingLearned = {
   page_offset_unit: null,
   first_page: null,
@@ -20,6 +20,7 @@ export const nothingLearned = {
   rows_before_next: 0,
   filter_lag: 0,
   filter_tested_at: 0,
+  least_change_age_ms: 0,
 } as const satisfies Partial<SourceOffset>;
 
 /** Every record is read and published once more. */

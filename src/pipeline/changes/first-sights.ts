@@ -46,16 +46,26 @@ export class FirstSights {
   /**
    * How long to wait before a record that was not shown is looked for again. Some APIs leave out the rows of the last minute: a record that
    * is written is on no page for so long. Then no poll finds a change that is younger. If all are older than any pause, the API more likely
-   * tells times by the hour or the day. After a start, it takes a few polls to tell; the longest pause needs none of them.
+   * tells times by the hour or the day. If no run has told yet, it takes a few polls; the longest pause needs none of them.
    * @param pollMs interval of polls: changes may be as old as that anyway
+   * @param toldMs least age that was told before
    */
-  pauseMs(pollMs: number): number {
+  pauseMs(pollMs: number, toldMs: number): number {
     const { ages, firstMs, latestMs } = this;
-    const least = Math.min(...ages);
-    const isEnough = ages.length >= (least > pollMs + 5_000 ? FEW : 8);
-    const isHidden = isEnough && least > pollMs / 2 && least < LAG_MS;
-    const untold = ages.length < FEW ? FEW * pollMs - (latestMs - (firstMs ?? latestMs)) : 0;
+    const least = this.leastAgeMs(pollMs, toldMs);
+    const isHidden = least > pollMs / 2 && least < LAG_MS;
+    const isUntold = least === 0 && ages.length < FEW;
+    const untold = isUntold ? FEW * pollMs - (latestMs - (firstMs ?? latestMs)) : 0;
     return Math.max(pollMs, Math.min(LAG_MS, isHidden ? HIDDEN_TIMES * least : untold));
+  }
+
+  /** @returns how old the youngest of the latest changes was, at least 1 ms; `toldMs` while they are too few to tell */
+  leastAgeMs(pollMs: number, toldMs: number): number {
+    const { ages } = this;
+    const least = Math.min(...ages);
+    // Changes from a time without polls are old on every API. So a few old pages do not undo what was told.
+    const enough = least >= LAG_MS ? MOST_PAGES : least > pollMs + 5_000 ? FEW : 8;
+    return ages.length < enough ? toldMs : Math.max(1, Math.round(least));
   }
 
   /** Records that may be recent need no time of their own when too many are. */

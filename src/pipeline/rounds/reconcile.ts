@@ -116,7 +116,7 @@ export async function reconcile(
       });
       // Polls go on meanwhile, and may show that it has to be longer.
       for (let restedMs = 0, pauseMs: number; ; restedMs = pauseMs) {
-        pauseMs = deps.firstSights.pauseMs(feed.pollIntervalMs);
+        pauseMs = deps.firstSights.pauseMs(feed.pollIntervalMs, state.offset.least_change_age_ms);
         if (pauseMs <= restedMs) break;
         tell(1, { phase: 'pause', missing: unseen, pauseMs });
         await options.rest(pauseMs - restedMs);

@@ -11,6 +11,35 @@ it('a record is recent for a quarter of an hour, and all are in which another ow
   expect([recent(14), recent(15), recent(24), recent(25)]).toEqual([['a', 'b'], ['b'], ['b'], []]);
 });
 
+describe('how old the youngest change is', () => {
+  const pollMs = 10_000;
+  /** What a run tells after pages with changes of these ages. */
+  const toldBy = (toldMs: number, ...ages: readonly number[]) => {
+    const sights = new FirstSights(NOW);
+    for (const age of ages) sights.noteChanges([(NOW - age) / 1_000], NOW);
+    return [sights.leastAgeMs(pollMs, toldMs), sights.pauseMs(pollMs, toldMs)];
+  };
+
+  it('is as an earlier run has told, until this one tells', () => {
+    expect(toldBy(61_000)).toEqual([61_000, 610_000]);
+    expect(toldBy(61_000, 70_000, 65_000)).toEqual([61_000, 610_000]);
+    expect(toldBy(61_000, 70_000, 65_000, 66_000)).toEqual([65_000, 650_000]);
+    expect(toldBy(400)).toEqual([400, pollMs]);
+  });
+
+  it('does not stay as it was told wrongly', () => {
+    expect(toldBy(61_000, ...Array(7).fill(0))).toEqual([61_000, 610_000]);
+    expect(toldBy(61_000, ...Array(8).fill(0))).toEqual([1, pollMs]);
+    expect(toldBy(61_000, ...Array(16).fill(20 * MINUTE))).toEqual([20 * MINUTE, pollMs]);
+  });
+
+  it('is not told by a few pages of what came while nobody polled', () => {
+    expect(toldBy(61_000, ...Array(15).fill(20 * MINUTE))).toEqual([61_000, 610_000]);
+    expect(toldBy(0, ...Array(15).fill(20 * MINUTE))).toEqual([0, pollMs]);
+    expect(toldBy(0)).toEqual([0, 3 * pollMs]);
+  });
+});
+
 it('needs no memory for every record: of too many, all are recent', () => {
   const sights = new FirstSights(0);
   for (let i = 0; i < 10_000; i++) sights.note(`old${i}`, NOW);
