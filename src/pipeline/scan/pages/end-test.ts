@@ -1,7 +1,6 @@
 import { HighwaterError } from '../../../errors';
 import type { PageRequest } from '../../../source/source';
 import type { Paging } from '../../../types';
-import type { ScanStart } from '../scan-position';
 import type { Announced } from './announced';
 import { type FetchedPage, haveSameKeys, type PageFacts } from './page-facts';
 import { pageOffset } from './paging';
@@ -36,6 +35,13 @@ export interface PagesBefore {
   readonly mayGoOn: boolean;
 }
 
+/** As in `ScanStart`. */
+interface ScanKind {
+  readonly snapshot: boolean;
+  readonly wide: boolean;
+  readonly whole?: boolean;
+}
+
 /** Tests whether a page by number that has no rows is the end. */
 export class EndTest {
   /** The end of each walk has to be proved. */
@@ -45,7 +51,7 @@ export class EndTest {
 
   constructor(private readonly reader: Reader) {}
 
-  begin({ snapshot, wide, whole = false }: Pick<ScanStart, 'snapshot' | 'wide' | 'whole'>): void {
+  begin({ snapshot, wide, whole = false }: ScanKind): void {
     this.looksBehind = whole || snapshot;
     this.isThorough = this.looksBehind || wide;
   }
@@ -97,7 +103,7 @@ export class EndTest {
   }
 }
 
-/** An API may answer anything for a page far behind its end: that its plan allows no such page, an error that is no list, or nothing at all. */
+/** An API may answer anything for a page far behind its end: that its plan does not allow such a page, an error, or nothing at all. */
 function noPage(error: unknown): null {
   const isOfApi = error instanceof HighwaterError && error.code.startsWith('SOURCE_');
   if (!isOfApi || error.code === 'SOURCE_CLOSED') throw error;

@@ -37,7 +37,7 @@ export async function testNoList(feed: Feed, reader: Reader, read: PagesRead): P
   else announced.hidden ??= { by: 'no list' };
 }
 
-/** Whether a page with other borders shows that no row is behind those that pages have shown. */
+/** Whether a page with other borders shows that the pages have shown all rows. */
 export async function showsEnd(feed: Feed, reader: Reader, read: PagesRead): Promise<boolean> {
   const { announced } = reader;
   if (announced.trueEnd === read.shown) return true;
