@@ -31,6 +31,8 @@ function isNearby(hostname: string): boolean {
   return isIP(host) > 0 && networks.check(host, isIP(host) === 4 ? 'ipv4' : 'ipv6');
 }
 
+/** All spellings of the own machine are one. */
 function addressOf(host: string): string {
-  return host.toLowerCase() === 'localhost' ? '127.0.0.1' : host.replace(/^\[|\]$/g, '');
+  const bare = host.replace(/^\[|\]$|\.$/g, '');
+  return /^(localhost|::1|127\.[\d.]+)$/i.test(bare) ? '127.0.0.1' : bare;
 }
