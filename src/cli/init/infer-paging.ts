@@ -2,7 +2,7 @@ import type { PagingStyle, TimeFormat } from '../../feeds/definition';
 import { writeTime } from '../../feeds/time-format';
 import { valueAtPath } from '../../json/dotted-path';
 import { nextLink } from '../../source/next-page';
-import { moreIn, pointersIn } from './more-rows';
+import { type Headers, moreIn, pointersIn } from './more-rows';
 import { type JsonObject, keyOf, secondsOf } from './row-members';
 
 /** One answer of the endpoint. Rows are empty if the answer is not a page. */
@@ -10,6 +10,7 @@ export interface Answer {
   readonly rows: readonly JsonObject[];
   readonly body: unknown;
   readonly linkHeader: string | undefined;
+  readonly headers?: Headers | undefined;
   /** The link that was followed names another host, and its path was asked for at the API's own one. */
   readonly isByPath?: boolean | undefined;
 }
