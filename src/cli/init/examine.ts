@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { HighwaterError } from '../../errors';
 import type { PagingStyle } from '../../feeds/definition';
 import { writeTime } from '../../feeds/time-format';
+import { valueAtPath } from '../../json/dotted-path';
 import { nextLink } from '../../source/next-page';
 import type { Endpoint, RateLimit } from './endpoint';
 import {
@@ -23,8 +24,8 @@ import {
   isClear,
   keyOf,
   rowsIn,
-  secondsOf,
   timeCandidates,
+  updateOf,
 } from './row-members';
 
 /** The flags that say what the answers may leave open. */
@@ -100,7 +101,7 @@ export async function examine(
     const there = rowsIn(answer.body).find(({ path }) => path === responseKey)?.rows ?? [];
     for (const row of there) {
       const before = seen.get(keyOf(row, idField)) ?? {};
-      if (updatedField !== null && before[updatedField] === row[updatedField])
+      if (updatedField !== null && valueAtPath(before, updatedField) === valueAtPath(row, updatedField))
         for (const name in row) if (!isDeepStrictEqual(before[name], row[name])) restless.add(name);
       seen.set(keyOf(row, idField), row);
     }
@@ -116,7 +117,7 @@ export async function examine(
   const dated = updatedField === null ? null : { ...fields, updatedField };
   const since = dated && (await findUpdatedSince(first, dated, known, inAddress, ask));
   const filter = dated === null ? NO_FILTER : await tryFilter(since, first, dated, ask);
-  const updates = dated === null ? [] : rows.map((row) => secondsOf(row[dated.updatedField], updatedFormat));
+  const updates = dated === null ? [] : rows.map((row) => updateOf(row, dated.updatedField, updatedFormat));
   return {
     ...keys,
     ...inferSchema(known.name, [...seen.values()], keys),
@@ -145,7 +146,7 @@ async function tryFilter(
   if (parameter === null) return { parameter, notes: [] };
   const seen = ({ rows }: Answer) => ({
     ids: rows.map((row) => keyOf(row, idField)),
-    times: rows.map((row) => secondsOf(row[updatedField], updatedFormat)),
+    times: rows.map((row) => updateOf(row, updatedField, updatedFormat)),
   });
   const askSince = async (time: number) => seen(await ask({ [parameter]: writeTime(time, updatedFormat) }));
   const edge = await filterEdge(seen(first), askSince);

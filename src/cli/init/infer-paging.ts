@@ -3,7 +3,7 @@ import { writeTime } from '../../feeds/time-format';
 import { valueAtPath } from '../../json/dotted-path';
 import { nextLink } from '../../source/next-page';
 import { type Headers, moreIn, pointersIn } from './more-rows';
-import { type JsonObject, keyOf, secondsOf } from './row-members';
+import { type JsonObject, keyOf, updateOf } from './row-members';
 
 /** One answer of the endpoint. Rows are empty if the answer is not a page. */
 export interface Answer {
@@ -36,8 +36,12 @@ export interface KnownParameters {
 
 /** The names that are tried, the most usual first. Another one is said by its flag. */
 const usual: Readonly<Record<keyof KnownParameters, readonly string[]>> = {
-  size: 'limit per_page page_size pageSize pagesize size count max_results maxResults page[size]'.split(' '),
-  page: 'offset skip start startIndex page page_number pageNumber page[number] p'.split(' '),
+  size: 'limit per_page page_size pageSize pagesize size count max_results maxResults page[size] pagination[pageSize]'.split(
+    ' ',
+  ),
+  page: 'offset skip start startIndex startAt page page_number pageNumber page[number] pagination[page] p'.split(
+    ' ',
+  ),
   cursor:
     `cursor after starting_after page_token pageToken next_token nextToken after_id last_id since_id page[after]
     page[cursor] scroll_id scrollId scroll continuation continuationToken bookmark marker`.split(/\s+/),
@@ -158,7 +162,7 @@ export async function findUpdatedSince(
 ): Promise<string | null> {
   if (known.since !== undefined) return known.since === '' ? null : known.since;
   const times = (rows: readonly JsonObject[]) =>
-    rows.map((row) => secondsOf(row[updatedField], updatedFormat));
+    rows.map((row) => updateOf(row, updatedField, updatedFormat));
   const seen = times(first.rows).sort((a, b) => a - b);
   // A second that leaves rows out, and shows others.
   const since = Math.floor(seen.find((time) => time > Math.floor(seen[0]!) + 1) ?? Number.NaN);

@@ -47,8 +47,11 @@ export function initCommand(run: RunCommand): CliCommand {
     .option('--token-env <variable>', 'Variable that holds the token (default: <NAME>_TOKEN)')
     .option('--header <name: value>', 'Another header that every request needs; may be repeated', header, {})
     .option('--rows <path>', 'Dotted path of the rows in the answer')
-    .option('--id <member>', 'Member that names a record')
-    .option('--updated <member>', 'Member that says when a record was last updated; "" when there is none')
+    .option('--id <member>', 'Member that names a record, or its dotted path')
+    .option(
+      '--updated <member>',
+      'Member or path that says when a record was last updated; "" when there is none',
+    )
     .option('--size <parameter>', 'Query parameter that says how many rows a page has; "" when there is none')
     .option(
       '--page <parameter>',

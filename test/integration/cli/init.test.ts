@@ -406,6 +406,35 @@ describe('an endpoint that gives 100 of 250 rows', () => {
   });
 });
 
+it.each([
+  ['found', []],
+  ['named', ['--updated', 'fields.updated']],
+])('a time within another member is %s, and its feed reads', async (_, args) => {
+  const begin = Date.now() - 90_000_000;
+  const issues = Array.from({ length: 12 }, (_, i) => ({
+    id: `i${i}`,
+    fields: { updated: new Date(begin + i * 60_000).toISOString(), summary: `n${i}` },
+  }));
+  const { url, stop } = await startHttpServer((request, response) => {
+    const since = Date.parse(
+      new URL(request.url!, 'http://host').searchParams.get('updated_since') ?? '1970-01-01',
+    );
+    sendJson(response, { issues: issues.filter(({ fields }) => Date.parse(fields.updated) >= since) });
+  });
+  try {
+    const { code, err } = await ran(['init', `${url}/issues`, '--size', '', '--page', '', ...args]);
+    expect({ code, err: err.replace(/^Reading .*\n/, '') }).toEqual({ code: 0, err: '' });
+    expect(feeds().issues).toMatchObject({
+      updatedField: 'fields.updated',
+      updatedFormat: 'iso8601',
+      parameters: { updatedSince: 'updated_since' },
+    });
+    expect((await ran(['run', '--once'])).code).toBe(0);
+  } finally {
+    await stop();
+  }
+});
+
 describe('a shop with numbers as ids, a limit of requests, and members without a value', () => {
   const begin = Date.now() - 90_000_000;
   const orders = Array.from({ length: 60 }, (_, i) => ({
