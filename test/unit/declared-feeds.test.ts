@@ -192,8 +192,8 @@ describe('of schemas', () => {
       'no Avro': ['{"type":"recrod"}', 'the file "dividend.avsc" is not a valid Avro schema: '],
       'no record': ['"string"', 'the file "dividend.avsc" holds no Avro record with a name'],
       'what no record can do without': [
-        avroRecord('D', { id: 'long', updated: ['null', 'long'], extra: undefined }),
-        'the file "dividend.avsc" lacks id (string), updated (long), extra (map of string)',
+        avroRecord('D', { id: 'double', updated: ['null', 'long'], extra: undefined }),
+        'the file "dividend.avsc" lacks id (string, long, int), updated (long), extra (map of string)',
       ],
       'what cannot do without a value': [
         avroRecord('D', {

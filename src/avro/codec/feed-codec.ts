@@ -159,7 +159,8 @@ function imageType(
 
 /** Makes a record of its decoded fields. */
 function recordOfValues(feed: FeedDefinition, schema: RecordSchema): (values: RecordValues) => VendorRecord {
-  if (hasUsualKeys(feed))
+  const isText = schema.fields.some(({ name, type }) => name === 'id' && type === 'string');
+  if (isText && hasUsualKeys(feed))
     return (values) => ({ id: values.id as string, updated: values.updated as number, values });
   const keys = recordKeys(feed, recordShape(schema));
   // If the definition named other keys then, an image may lack an id or a readable time. Then any version is newer.

@@ -16,6 +16,7 @@ interface EndpointAnswer {
   /** Parsed JSON; undefined when the endpoint refused the request or answered with something else. */
   readonly body: unknown;
   readonly linkHeader: string | undefined;
+  readonly headers?: RawResponse['headers'];
   readonly isByPath?: boolean;
 }
 
@@ -139,6 +140,7 @@ function answerOf({ status, headers, body }: RawResponse): EndpointAnswer {
     return {
       body: parseJson(new TextDecoder('utf-8', { fatal: true }).decode(decoded.kept())),
       linkHeader: headers.link,
+      headers,
     };
   } catch {
     return nothing;

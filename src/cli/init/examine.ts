@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { HighwaterError } from '../../errors';
 import type { PagingStyle } from '../../feeds/definition';
 import { writeTime } from '../../feeds/time-format';
+import { valueAtPath } from '../../json/dotted-path';
 import { nextLink } from '../../source/next-page';
 import type { Endpoint, RateLimit } from './endpoint';
 import {
@@ -23,8 +24,8 @@ import {
   isClear,
   keyOf,
   rowsIn,
-  secondsOf,
   timeCandidates,
+  updateOf,
 } from './row-members';
 
 /** The flags that say what the answers may leave open. */
@@ -81,7 +82,7 @@ export async function examine(
   known: Known,
   inAddress: readonly string[],
 ): Promise<Examined> {
-  const { body, linkHeader } = await endpoint.first();
+  const { body, linkHeader, headers } = await endpoint.first();
   const found = rowsIn(body);
   const places = found.map(({ path, rows }) => ({ name: path, score: rows.length }));
   const responseKey = oneOf(places, 'rows', known);
@@ -100,23 +101,23 @@ export async function examine(
     const there = rowsIn(answer.body).find(({ path }) => path === responseKey)?.rows ?? [];
     for (const row of there) {
       const before = seen.get(keyOf(row, idField)) ?? {};
-      if (updatedField !== null && before[updatedField] === row[updatedField])
+      if (updatedField !== null && valueAtPath(before, updatedField) === valueAtPath(row, updatedField))
         for (const name in row) if (!isDeepStrictEqual(before[name], row[name])) restless.add(name);
       seen.set(keyOf(row, idField), row);
     }
     return { ...answer, rows: there };
   };
-  const first = { rows, body, linkHeader };
+  const first = { rows, body, linkHeader, headers };
   const sizeName = await findPageSize(first, known, ask);
   const short = sizeName === null ? {} : { [sizeName]: '2' };
   const { paging, parameter } = await findPaging(short, fields, known, ask);
   const longest = sizeName === null ? null : await findMostRows(sizeName, ask);
-  const more =
-    paging.style === 'none' ? moreThan(longest?.answer ?? first, responseKey, longest?.size ?? null) : [];
+  const size = longest === null ? null : { name: sizeName!, asked: longest.size };
+  const more = paging.style === 'none' ? moreThan(longest?.answer ?? first, responseKey, size, known) : [];
   const dated = updatedField === null ? null : { ...fields, updatedField };
   const since = dated && (await findUpdatedSince(first, dated, known, inAddress, ask));
   const filter = dated === null ? NO_FILTER : await tryFilter(since, first, dated, ask);
-  const updates = dated === null ? [] : rows.map((row) => secondsOf(row[dated.updatedField], updatedFormat));
+  const updates = dated === null ? [] : rows.map((row) => updateOf(row, dated.updatedField, updatedFormat));
   return {
     ...keys,
     ...inferSchema(known.name, [...seen.values()], keys),
@@ -145,7 +146,7 @@ async function tryFilter(
   if (parameter === null) return { parameter, notes: [] };
   const seen = ({ rows }: Answer) => ({
     ids: rows.map((row) => keyOf(row, idField)),
-    times: rows.map((row) => secondsOf(row[updatedField], updatedFormat)),
+    times: rows.map((row) => updateOf(row, updatedField, updatedFormat)),
   });
   const askSince = async (time: number) => seen(await ask({ [parameter]: writeTime(time, updatedFormat) }));
   const edge = await filterEdge(seen(first), askSince);
@@ -164,21 +165,43 @@ async function tryFilter(
   return { parameter: edge === 'hidden' ? null : parameter, notes: notes[edge] };
 }
 
+/** As many rows as pages often have, whatever is asked for. */
+const isUsualSize = (rows: number): boolean => [10, 20, 25, 30].includes(rows) || rows % 50 === 0;
+
 /**
  * Without paging, a feed is one answer for ever.
- * @param size rows that were asked for
+ * @param size how many rows were asked for, and by which parameter
  * @returns what may say that there are more rows than it has
- * @throws HighwaterError INIT_PAGING_UNKNOWN if it says so for sure
+ * @throws HighwaterError INIT_PAGING_UNKNOWN if it says so for sure, or the user does not say that no page follows
  */
-function moreThan(answer: Answer, responseKey: string, size: number | null): string[] {
-  const { length } = answer.rows;
-  const full = size !== null && length >= size ? [`${length} rows came, as many as were asked for`] : [];
-  const signs = signsOfMore(answer.body, responseKey, nextLink(answer.linkHeader) !== null);
+function moreThan(
+  { rows: { length }, body, linkHeader, headers }: Answer,
+  responseKey: string,
+  size: { readonly name: string; readonly asked: number } | null,
+  known: KnownParameters,
+): string[] {
+  const isFull = size !== null && length >= size.asked;
+  const full = isFull ? [`${length} rows came, as many as were asked for`] : [];
+  const signs = signsOfMore(body, responseKey, nextLink(linkHeader) !== null, headers);
   const said = (some: readonly MoreSign[]) => some.map((sign) => sign.said).slice(0, 5);
   const sure = [...full, ...said(signs.filter(({ isSure }) => isSure))];
-  if (sure.length === 0) return said(signs);
-  const what = `There are more than the ${length} rows of one answer, and no way to the next page was found`;
-  throw new HighwaterError('INIT_PAGING_UNKNOWN', `${what}. What says so: ${sure.join(', ')}.`);
+  const none = 'no way to the next page was found. What says so:';
+  if (sure.length > 0) {
+    const what = `There are more than the ${length} rows of one answer, and ${none} ${sure.join(', ')}.`;
+    throw new HighwaterError('INIT_PAGING_UNKNOWN', what);
+  }
+  const isUsual = isUsualSize(length);
+  const capped =
+    size !== null && isUsual
+      ? [`${size.name}=${size.asked} gives ${length} rows, a number that pages often have`]
+      : [];
+  const weak = [...capped, ...said(signs.filter(({ isCursor }) => isCursor))];
+  if (weak.length > 0 && !(known.page === '' && known.cursor === '')) {
+    const what = `There may be more than the ${length} rows of one answer, and ${none} ${weak.join(', ')}.`;
+    throw new HighwaterError('INIT_PAGING_UNKNOWN', `${what} If they are all, add --page "" --cursor "".`);
+  }
+  const uncapped = size === null && isUsual ? [`${length} rows are a number that pages often have`] : capped;
+  return [...said(signs), ...uncapped];
 }
 
 /** The member that a flag names, that is the only candidate, or whose name is clear. */

@@ -65,7 +65,9 @@ function sectionText(section: FeedSection): string {
     updatedSince === null
       ? ['parameters', parameterNames, 'no filter by time was found: every poll reads everything']
       : ['parameters', parameterNames],
-    ['paging', paging],
+    section.pagingNotes.length === 0
+      ? ['paging', paging]
+      : ['paging', paging, `may leave rows out: ${section.pagingNotes.join(', ')}`],
     ['pageSize', pageSize],
     ['schema', schema],
     ['namespace', section.name, 'of the change events'],
@@ -75,7 +77,7 @@ function sectionText(section: FeedSection): string {
     .filter(([key, value]) => value !== null || key === 'updatedField')
     .map(([key, value, comment]) => {
       const text = stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
-      return `${key}: ${text}${comment === undefined ? '' : ` # ${comment}`}`;
+      return `${key}: ${text}${comment === undefined ? '' : ` # ${comment.replace(/\s+/g, ' ')}`}`;
     })
     .join('\n');
 }

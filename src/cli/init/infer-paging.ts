@@ -1,15 +1,17 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { PagingStyle, TimeFormat } from '../../feeds/definition';
 import { writeTime } from '../../feeds/time-format';
 import { valueAtPath } from '../../json/dotted-path';
 import { nextLink } from '../../source/next-page';
-import { moreIn, pointersIn } from './more-rows';
-import { type JsonObject, keyOf, secondsOf } from './row-members';
+import { type Headers, moreIn, pointersIn } from './more-rows';
+import { type JsonObject, keyOf, updateOf } from './row-members';
 
 /** One answer of the endpoint. Rows are empty if the answer is not a page. */
 export interface Answer {
   readonly rows: readonly JsonObject[];
   readonly body: unknown;
   readonly linkHeader: string | undefined;
+  readonly headers?: Headers | undefined;
   /** The link that was followed names another host, and its path was asked for at the API's own one. */
   readonly isByPath?: boolean | undefined;
 }
@@ -35,8 +37,12 @@ export interface KnownParameters {
 
 /** The names that are tried, the most usual first. Another one is said by its flag. */
 const usual: Readonly<Record<keyof KnownParameters, readonly string[]>> = {
-  size: 'limit per_page page_size pageSize pagesize size count max_results maxResults page[size]'.split(' '),
-  page: 'offset skip start startIndex page page_number pageNumber page[number] p'.split(' '),
+  size: 'limit per_page page_size pageSize pagesize size count max_results maxResults page[size] pagination[pageSize]'.split(
+    ' ',
+  ),
+  page: 'offset skip start startIndex startAt page page_number pageNumber page[number] pagination[page] p'.split(
+    ' ',
+  ),
   cursor:
     `cursor after starting_after page_token pageToken next_token nextToken after_id last_id since_id page[after]
     page[cursor] scroll_id scrollId scroll continuation continuationToken bookmark marker`.split(/\s+/),
@@ -89,47 +95,68 @@ export async function findPaging(
   ask: AskEndpoint,
 ): Promise<{ readonly paging: PagingStyle; readonly parameter: string | null }> {
   const first = await ask(query);
-  const ids = first.rows.map((row) => keyOf(row, idField));
+  const idsOf = ({ rows }: Answer) => rows.map((row) => keyOf(row, idField));
+  let ids = idsOf(first);
   const by = (paging: PagingStyle, parameter: string | null = null) => ({ paging, parameter });
   const firstIdWith = async (parameter: string, value: string) =>
-    keyOf((await ask({ ...query, [parameter]: value })).rows[0], idField);
+    idsOf(await ask({ ...query, [parameter]: value }))[0] ?? null;
   /** Whether a page begins behind the rows of the first one. */
   const isBehind = async (parameter: string, value: string) => {
-    const { rows } = await ask({ ...query, [parameter]: value });
-    return rows.length > 0 && rows.every((row) => !ids.includes(keyOf(row, idField)));
+    const behind = idsOf(await ask({ ...query, [parameter]: value }));
+    return behind.length > 0 && behind.every((id) => !ids.includes(id));
+  };
+  /** What a test finds while the first page stays as it is: rows that move look like those of another page. */
+  const whileSteady = async <T>(test: () => Promise<T | null>): Promise<T | null> => {
+    for (let tries = 0; tries < 5; tries++) {
+      const found = await test();
+      if (found === null) return null;
+      const before = ids;
+      ids = idsOf(await ask(query));
+      if (isDeepStrictEqual(ids, before)) return found;
+    }
+    return null;
   };
 
   const pointers = pointersIn(first.body, responseKey);
   const addresses = pointers.filter(({ isAddress }) => isAddress).slice(0, MOST_POINTERS);
   for (const { path, value } of [{ path: null, value: nextLink(first.linkHeader) }, ...addresses]) {
     if (value === null) continue;
-    const { rows, body, isByPath } = await ask({}, value);
-    const isNew = rows.some((row) => !ids.includes(keyOf(row, idField)));
-    // Some APIs name a next page that is empty behind the last one.
-    const list = responseKey === '' ? body : valueAtPath(body, responseKey);
-    const isEmpty = Array.isArray(list) && list.length === 0;
-    if (isNew || isEmpty)
-      return by({ style: 'link', from: path, ...(isByPath === true && { followPath: true }) });
+    const found = await whileSteady(async () => {
+      const answer = await ask({}, value);
+      const isNew = idsOf(answer).some((id) => !ids.includes(id));
+      // Some APIs name a next page that is empty behind the last one.
+      const list = responseKey === '' ? answer.body : valueAtPath(answer.body, responseKey);
+      const isEmpty = Array.isArray(list) && list.length === 0;
+      return isNew || isEmpty ? answer : null;
+    });
+    if (found !== null)
+      return by({ style: 'link', from: path, ...(found.isByPath === true && { followPath: true }) });
   }
   for (const { path, name, value } of pointers.slice(0, MOST_POINTERS))
     for (const parameter of namesOf('cursor', known, parametersFor(name)))
-      if (await isBehind(parameter, value)) return by({ style: 'cursor', parameter, from: path });
+      if (await whileSteady(async () => (await isBehind(parameter, value)) || null))
+        return by({ style: 'cursor', parameter, from: path });
 
-  const lastId = ids.at(-1) ?? null;
-  for (const parameter of lastId === null ? [] : namesOf('cursor', known)) {
-    if (!(await isBehind(parameter, lastId!))) continue;
+  for (const parameter of ids.length === 0 ? [] : namesOf('cursor', known)) {
+    const isLed = async () => {
+      const lastId = ids.at(-1) ?? null;
+      return (lastId !== null && (await isBehind(parameter, lastId))) || null;
+    };
+    if (!(await whileSteady(isLed))) continue;
     const hasMore = moreIn(first.body, responseKey);
     return by({ style: 'cursor', parameter, lastRow: idField, ...(hasMore !== null && { hasMore }) });
   }
   for (const parameter of namesOf('page', known)) {
-    if (ids.length > 1 && (await firstIdWith(parameter, '1')) === ids[1])
-      return by({ style: 'offset' }, parameter);
-    // The first page is 0 or 1, and there may be two.
-    if (!(await isBehind(parameter, '2')) && !(await isBehind(parameter, '1'))) continue;
-    const zero = await firstIdWith(parameter, '0');
-    // Some APIs refuse page 0, or have nothing on it, and some show page 1 there.
-    const isOne = (zero === null || zero === ids[0]) && (await firstIdWith(parameter, '1')) === ids[0];
-    return by({ style: 'page', ...(isOne && { first: 1 as const }) }, parameter);
+    const found = await whileSteady(async (): Promise<PagingStyle | null> => {
+      if (ids.length > 1 && (await firstIdWith(parameter, '1')) === ids[1]) return { style: 'offset' };
+      // The first page is 0 or 1, and there may be two.
+      if (!(await isBehind(parameter, '2')) && !(await isBehind(parameter, '1'))) return null;
+      const zero = await firstIdWith(parameter, '0');
+      // Some APIs refuse page 0, or have nothing on it, and some show page 1 there.
+      const isOne = (zero === null || zero === ids[0]) && (await firstIdWith(parameter, '1')) === ids[0];
+      return { style: 'page', ...(isOne && { first: 1 as const }) };
+    });
+    if (found !== null) return by(found, parameter);
   }
   return by({ style: 'none' });
 }
@@ -157,16 +184,23 @@ export async function findUpdatedSince(
 ): Promise<string | null> {
   if (known.since !== undefined) return known.since === '' ? null : known.since;
   const times = (rows: readonly JsonObject[]) =>
-    rows.map((row) => secondsOf(row[updatedField], updatedFormat));
-  const seen = times(first.rows).sort((a, b) => a - b);
-  // A second that leaves rows out, and shows others.
-  const since = Math.floor(seen.find((time) => time > Math.floor(seen[0]!) + 1) ?? Number.NaN);
-  if (Number.isNaN(since)) return null;
+    rows.map((row) => updateOf(row, updatedField, updatedFormat));
+  /** A second that leaves rows out, and shows others. */
+  const between = (rows: readonly JsonObject[]) => {
+    const seen = times(rows).sort((a, b) => a - b);
+    return Math.floor(seen.find((time) => time > Math.floor(seen[0]!) + 1) ?? Number.NaN);
+  };
+  let since = between(first.rows);
   const likely = inAddress.filter((name) => /since|after|from|start|updated|modified/i.test(name));
-  for (const name of namesOf('since', known, likely)) {
-    const { rows } = await ask({ [name]: writeTime(since, updatedFormat) });
-    if (rows.length > 0 && times(rows).every((time) => time >= since)) return name;
-  }
+  for (const name of namesOf('since', known, likely))
+    for (let tries = 0; tries < 3 && !Number.isNaN(since); tries++) {
+      const { rows } = await ask({ [name]: writeTime(since, updatedFormat) });
+      if (rows.length === 0 || times(rows).some((time) => time < since)) break;
+      // The rows before this second may all have been updated meanwhile.
+      const all = (await ask({})).rows;
+      if (times(all).some((time) => time < since)) return name;
+      since = between(all);
+    }
   return null;
 }
 

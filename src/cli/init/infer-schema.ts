@@ -30,23 +30,16 @@ export function inferSchema(feed: string, rows: readonly JsonObject[], keys: Fee
   // A change event has types with these names in the same namespace.
   const typeNames = new Set(['Envelope', 'Source']);
   const { members } = rows.map(kindOf).reduce(joined) as Extract<Kind, { is: 'record' }>;
-  const schema = recordOf(pascalCase(feed), members, '');
   const { idField, updatedField, updatedFormat } = keys;
   const required = new Map<string | null, AvroSchema>([
-    [idField, members.get(idField)?.is === 'long' && idField !== 'id' ? 'long' : 'string'],
+    [idField, kindAt(members, idField)?.is === 'long' && idField !== 'id' ? 'long' : 'string'],
     [updatedField, updatedFormat === 'iso8601' ? 'string' : 'long'],
   ]);
   const docs = new Map<string | null, string>([
     [idField, 'Names the record.'],
     [updatedField, 'When the record was last updated. A change of this field alone publishes nothing.'],
   ]);
-  const fields = schema.fields.map((field): FieldSchema => {
-    const vendorName = field.vendorName ?? field.name;
-    const type = required.get(vendorName);
-    if (type === undefined) return field;
-    const { default: _, ...rest } = field as FieldSchema & { readonly default?: null };
-    return { ...rest, type, doc: docs.get(vendorName)! };
-  });
+  const schema = recordOf(pascalCase(feed), members, '');
   const extra = {
     name: 'extra',
     type: { type: 'map', values: 'string' },
@@ -54,7 +47,7 @@ export function inferSchema(feed: string, rows: readonly JsonObject[], keys: Fee
     doc: 'Members that this schema does not have, and values that do not fit it, as JSON text under their path.',
   } as unknown as FieldSchema;
   return {
-    schema: { ...schema, namespace: feed, fields: [...fields, extra] },
+    schema: { ...schema, namespace: feed, fields: [...schema.fields, extra] },
     leftOut,
   };
 
@@ -62,7 +55,8 @@ export function inferSchema(feed: string, rows: readonly JsonObject[], keys: Fee
     const names = new Set<string>(prefix === '' ? ['extra'] : []);
     const list = [...of].flatMap(([vendorName, kind]): FieldSchema[] => {
       const path = prefix + vendorName;
-      const type = vendorName === '__proto__' ? null : typeOf(kind, name, path);
+      const key = required.get(path);
+      const type = vendorName === '__proto__' ? null : (key ?? typeOf(kind, name, path));
       if (type === null) {
         leftOut.push(
           `${path}: ${kind.is === 'mixed' ? 'values of different types' : 'no value to tell its type by'}`,
@@ -70,7 +64,13 @@ export function inferSchema(feed: string, rows: readonly JsonObject[], keys: Fee
         return [];
       }
       const fieldName = unique(vendorName.replace(/[^A-Za-z0-9_]/g, '_').replace(/^(?=\d)/, '_'), names);
-      const field = { name: fieldName, type: ['null', type] as AvroSchema, default: null };
+      // Within another member, which may be null, a key may be null, too.
+      const isNeeded = key !== undefined && prefix === '';
+      const field: FieldSchema = {
+        name: fieldName,
+        ...(isNeeded ? { type } : { type: ['null', type] as AvroSchema, default: null }),
+        ...(key !== undefined && { doc: docs.get(path)! }),
+      };
       return [fieldName === vendorName ? field : { ...field, vendorName }];
     });
     return { type: 'record', name: unique(name, typeNames), fields: list };
@@ -112,6 +112,22 @@ function kindOf(value: unknown): Kind {
     return { is: 'array', items: value.map(kindOf).reduce(joined, { is: 'nothing' }) };
   if (!isJsonObject(value)) return { is: 'mixed' };
   return { is: 'record', members: new Map(Object.entries(value).map(([name, of]) => [name, kindOf(of)])) };
+}
+
+/** As `valueAtPath` finds a value: the member with the longer name is tried first. */
+function kindAt(members: ReadonlyMap<string, Kind>, path: string): Kind | undefined {
+  const found = members.get(path);
+  for (
+    let dot = path.lastIndexOf('.');
+    found === undefined && dot > 0;
+    dot = path.lastIndexOf('.', dot - 1)
+  ) {
+    const holder = members.get(path.slice(0, dot));
+    if (holder?.is !== 'record') continue;
+    const within = kindAt(holder.members, path.slice(dot + 1));
+    if (within !== undefined) return within;
+  }
+  return found;
 }
 
 /** A type that holds both values without loss. */

@@ -47,11 +47,20 @@ export function initCommand(run: RunCommand): CliCommand {
     .option('--token-env <variable>', 'Variable that holds the token (default: <NAME>_TOKEN)')
     .option('--header <name: value>', 'Another header that every request needs; may be repeated', header, {})
     .option('--rows <path>', 'Dotted path of the rows in the answer')
-    .option('--id <member>', 'Member that names a record')
-    .option('--updated <member>', 'Member that says when a record was last updated; "" when there is none')
+    .option('--id <member>', 'Member that names a record, or its dotted path')
+    .option(
+      '--updated <member>',
+      'Member or path that says when a record was last updated; "" when there is none',
+    )
     .option('--size <parameter>', 'Query parameter that says how many rows a page has; "" when there is none')
-    .option('--page <parameter>', 'Query parameter that holds the number of the page, or of its first row')
-    .option('--cursor <parameter>', 'Query parameter that holds the cursor, or the id of the last row')
+    .option(
+      '--page <parameter>',
+      'Query parameter with the number of the page or its first row; "" when there is none',
+    )
+    .option(
+      '--cursor <parameter>',
+      'Query parameter with the cursor or the id of the last row; "" when there is none',
+    )
     .option('--since <parameter>', 'Query parameter that leaves out older rows; "" when there is none')
     .option(
       '--config <file>',
@@ -267,7 +276,7 @@ function summary(section: FeedSection, { schema, leftOut }: Examined): string {
     offset: `by offset (${parameters.page})`,
     cursor: paging.style === 'cursor' ? `by cursor: ${paging.parameter} from ${cursorPlace(paging)}` : '',
     link: paging.style === 'link' ? linkPlace(paging) : '',
-    none: `none found: the ${section.rows} rows of one answer are taken for all`,
+    none: `none found: the ${section.rows} rows of one answer ${section.pagingNotes.length === 0 ? 'are taken for all' : 'may be only a part'}`,
   };
   const size = parameters.pageSize === null ? '' : `, ${parameters.pageSize} up to ${pageSize}`;
   const limit = rateLimit && `${rateLimit.said} (requestsPerSecond: ${rateLimit.requestsPerSecond})`;

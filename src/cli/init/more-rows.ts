@@ -30,7 +30,12 @@ export interface MoreSign {
   readonly said: string;
   /** It can hardly mean anything else. */
   readonly isSure: boolean;
+  /** It stands beside the rows and has the name of a cursor, which is there on the last page, too, at some APIs. */
+  readonly isCursor?: boolean;
 }
+
+/** The headers of an answer, by their names in small letters. */
+export type Headers = Readonly<Record<string, string | undefined>>;
 
 /** Names are compared without case and signs: `@odata.nextLink`, `next_link`. */
 const plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '');
@@ -42,6 +47,8 @@ const nextName = new RegExp(`next(${pageWords})*$`);
 const maybeNext = new RegExp(
   `^((end|after)?cursor|after(${pageWords})?|scroll(${pageWords})*|(page|skip|paging|pagination)token|continuation(token|key)?|bookmark|marker)$`,
 );
+/** As an offset, a number says where this page begins. */
+const textNext = /^offset:(?!-?\d+$)|^\w*continue:/;
 /** Where to begin the next time is another matter than where the next page is. */
 const otherNext = /next\w*(sync|delta)/;
 const address = /^(https?:\/)?\/|^[^\s?]*\?[^\s=]+=/;
@@ -52,10 +59,13 @@ const maybeEndFlag = /^(is)?(complete|completed|finished)$/;
 const totalWords =
   'total|num|number|of|all|count|size|results?|records?|items?|rows?|elements?|entries|hits|found|matches|odata';
 const totalName = new RegExp(`^(?=.*(total|found|odatacount))(${totalWords})+$`);
+/** Kubernetes has it: rows behind this page. */
+const remainingName = new RegExp(`^remaining(${totalWords})+$`);
 const maybeTotal = /^(count|hits|results?count|records?count|items?count|rows?count)$/;
 const pagesName = /^(total|numberof|numof|num)pages$|^pages(count|total)?$|^lastpage$|^pagetotal$/;
 /** Members that hold what an answer says about its rows. */
-const aboutRows = /meta|pag(e|ing|ination)|info|cursor|link|next|response|result|^(counts?|hits|totals?)$/;
+const aboutRows =
+  /meta|pag(e|ing|ination)|info|continu|cursor|link|next|response|result|^(counts?|hits|totals?)$/;
 
 /** Members that may lead to the next page, wherever they are beside the rows; those with the clearest names first. */
 export function pointersIn(body: unknown, rowsPath: string): Pointer[] {
@@ -71,8 +81,9 @@ function pointerOf({ path, names, value }: Member, body: unknown): Pointer | nul
   // Another member may have the same path, as names can have dots themselves.
   if (['', '0'].includes(text) || otherNext.test(whole) || valueAtPath(body, path) !== value) return null;
   const isAddress = address.test(text) && whole.includes('next');
-  const isSure = nextName.test(whole);
   const isTime = /^\d{4}-\d\d-\d\d/.test(text);
+  const isTextNext = typeof value === 'string' && !isTime && textNext.test(`${plain(name)}:${text}`);
+  const isSure = nextName.test(whole) || isTextNext;
   const isMaybe = maybeNext.test(plain(name)) || (plain(name).includes('next') && !isTime);
   return isSure || isAddress || isMaybe ? { path, name, value: text, isAddress, isSure } : null;
 }
@@ -87,7 +98,12 @@ export function moreIn(body: unknown, rowsPath: string): string | null {
  * What an answer says of rows that it does not hold. Without such words it may still be only a part of them.
  * @param isLinked its header `Link` names a next page
  */
-export function signsOfMore(body: unknown, rowsPath: string, isLinked: boolean): MoreSign[] {
+export function signsOfMore(
+  body: unknown,
+  rowsPath: string,
+  isLinked: boolean,
+  headers: Headers = {},
+): MoreSign[] {
   const rows = rowsPath === '' ? body : valueAtPath(body, rowsPath);
   const count = Array.isArray(rows) ? rows.length : 0;
   const members = membersBeside(body, rowsPath);
@@ -96,24 +112,56 @@ export function signsOfMore(body: unknown, rowsPath: string, isLinked: boolean):
     return found === null ? [] : [about(member, rowsPath, found)];
   });
   const flags = members.flatMap((member) => flagOf(member, rowsPath));
-  const totals = members.flatMap((member) => totalOf(member, rowsPath, count));
+  const totals = [
+    ...members.flatMap((member) => totalOf(member, rowsPath, count)),
+    ...Object.entries(headers).flatMap(([name, value = '']) => totalInHeader(name, value, count)),
+  ];
   const isWhole =
     flags.some(({ isMore, isSure }) => !isMore && isSure) ||
     (totals.some(({ isSure }) => isSure) && totals.every(({ isMore }) => !isMore));
   const header: MoreSign = { path: null, said: 'the header Link names a next page', isSure: true };
   const signs = [
     ...(isLinked ? [header] : []),
+    ...Object.entries(headers).flatMap(([name, value = '']) => nextInHeader(name, value)),
     ...links.filter(({ isSure }) => isSure || !isWhole),
     ...flags.filter(({ isMore, isSure }) => isMore && (isSure || !isWhole)),
     ...totals.filter(({ isMore }) => isMore && !isWhole),
   ];
-  return signs.map(({ path, said, isSure }) => ({ path, said, isSure }));
+  return signs.map(({ path, said, isSure, ...sign }) => ({
+    path,
+    said,
+    isSure,
+    ...(sign.isCursor === true && { isCursor: true }),
+  }));
+}
+
+/** The name of a header without `X-`, and also without the word behind it, which may be the vendor's. */
+function bareNames(name: string): string[] {
+  const bare = name.replace(/^x-/, '');
+  return /limit|rate|quota|time/.test(bare) ? [] : [bare, bare.replace(/^[^-]+-/, '')].map(plain);
+}
+
+function nextInHeader(name: string, value: string): MoreSign[] {
+  const isNext = bareNames(name).some((bare) => nextName.test(bare) || maybeNext.test(bare));
+  if (!isNext || /^(|0|-1|null|none|false)$/i.test(value.trim())) return [];
+  return [{ path: null, said: `the header ${name} holds a value`, isSure: true }];
+}
+
+function totalInHeader(name: string, value: string, count: number): Statement[] {
+  const isRange = name === 'content-range';
+  const number = Number.parseInt(isRange ? (/\/(\d+)$/.exec(value)?.[1] ?? '') : value, 10);
+  const isPages = bareNames(name).some((bare) => pagesName.test(bare));
+  if (Number.isNaN(number) || !(isRange || isPages || bareNames(name).some((bare) => totalName.test(bare))))
+    return [];
+  const said = `the header ${name}: ${number}`;
+  return [{ path: null, said, isSure: true, isMore: number > (isPages ? 1 : count) }];
 }
 
 function pointerSign(member: Member, body: unknown): Omit<MoreSign, 'path'> | null {
   const found = pointerOf(member, body);
   if (found === null) return null;
-  return { said: `${found.path} holds ${found.isAddress ? 'an address' : 'a value'}`, isSure: found.isSure };
+  const said = `${found.path} holds ${found.isAddress ? 'an address' : 'a value'}`;
+  return { said, isSure: found.isSure, isCursor: maybeNext.test(plain(found.name)) };
 }
 
 /** Links in a list, which `paging.from` does not reach. */
@@ -141,9 +189,10 @@ function totalOf(member: Member, rowsPath: string, count: number): Statement[] {
   const name = plain((names.at(-1) === 'value' ? names.at(-2) : undefined) ?? names.at(-1)!);
   const number = /^\d+$/.test(String(value)) ? Number(value) : Number.NaN;
   const isPages = pagesName.test(name);
-  const isSure = isPages || totalName.test(name);
+  const isRest = remainingName.test(name);
+  const isSure = isPages || isRest || totalName.test(name);
   if (Number.isNaN(number) || !(isSure || maybeTotal.test(name))) return [];
-  const isMore = number > (isPages ? 1 : count);
+  const isMore = number > (isRest ? 0 : isPages ? 1 : count);
   return [{ ...about(member, rowsPath, { said: `${member.path}: ${number}`, isSure }), isMore }];
 }
 
@@ -151,12 +200,12 @@ function totalOf(member: Member, rowsPath: string, count: number): Statement[] {
 function about(
   { path, names }: Member,
   rowsPath: string,
-  { said, isSure }: Omit<MoreSign, 'path'>,
+  { said, isSure, isCursor = false }: Omit<MoreSign, 'path'>,
 ): MoreSign {
   const holders = names.slice(0, -1);
   while (aboutRows.test(plain(holders.at(-1) ?? ''))) holders.pop();
   const isNear = holders.length === 0 || `${rowsPath}.`.startsWith(`${holders.join('.')}.`);
-  return { path, said, isSure: isSure && isNear };
+  return { path, said, isSure: isSure && isNear, isCursor: isCursor && isNear };
 }
 
 /** No ordinary answer has more levels than these around its rows. */

@@ -1,4 +1,5 @@
 import type { TimeFormat } from '../../feeds/definition';
+import { valueAtPath } from '../../json/dotted-path';
 import { ExactNumber, isJsonObject } from '../../json/exact-number';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -48,37 +49,67 @@ const timeNames = [
  * @param named member that the user says is the id: it may look like a time
  */
 export function idCandidates(rows: readonly JsonObject[], named?: string): Candidate[] {
-  return everyName(rows)
-    .map((name) => ({ name, score: scoreBy(idNames, name) }))
+  return withNamed(everyName(rows), rows, named)
+    .map((name) => ({ name, score: scoreBy(idNames, lastName(name)) }))
     .filter(({ name, score }) => {
       const keys = rows.map((row) => keyOf(row, name));
       if (keys.includes(null) || new Set(keys).size < keys.length) return false;
-      return name === named || score > 0 || timeFormatOf(rows.map((row) => row[name])) === null;
+      return name === named || score > 0 || timeFormatOf(rows, name) === null;
     })
     .sort(bestFirst);
 }
 
 /**
- * Members that hold a time in every row, best first.
+ * Members that hold a time in every row, best first. Within other members, only the time of an update is looked for.
  * @param named member that the user says is the time: its name may be that of an id
  */
 export function timeCandidates(
   rows: readonly JsonObject[],
   named?: string,
 ): (Candidate & { readonly format: TimeFormat })[] {
-  return everyName(rows)
+  const own = everyName(rows);
+  return withNamed([...own, ...updatesWithin(own, rows)], rows, named)
     .flatMap((name) => {
-      const format = timeFormatOf(rows.map((row) => row[name]));
-      const score = scoreBy(timeNames, name);
+      const format = timeFormatOf(rows, name);
+      const score = timeScore(name, own.includes(name));
       const isId = format !== 'iso8601' && score === 0 && scoreBy(idNames, name) > 0;
       return format === null || (isId && name !== named) ? [] : [{ name, format, score }];
     })
     .sort(bestFirst);
 }
 
+/** Members in which many APIs hold the members of a record. */
+const holderName = /^_?(fields|attributes|properties|data|values|source|sys(tem)?|meta(data)?)$/i;
+
+/** Paths that lead to times of an update, by their names. */
+function updatesWithin(own: readonly string[], rows: readonly JsonObject[]): string[] {
+  return own
+    .filter((name) => holderName.test(name) && rows.every((row) => isJsonObject(row[name])))
+    .flatMap((holder) =>
+      everyName(rows.map((row) => row[holder] as JsonObject)).map((of) => `${holder}.${of}`),
+    )
+    .filter((path) => scoreBy(timeNames, lastName(path)) > 2);
+}
+
+/** A member of the row itself comes before one of the same name within another member. */
+const timeScore = (path: string, isOwn: boolean): number =>
+  isOwn ? scoreBy(timeNames, path) : Math.max(0, scoreBy(timeNames, lastName(path)) - 0.5);
+
+function withNamed(
+  names: readonly string[],
+  rows: readonly JsonObject[],
+  named: string | undefined,
+): readonly string[] {
+  if (named === undefined || names.includes(named)) return names;
+  return rows.every((row) => valueAtPath(row, named) !== undefined) ? [...names, named] : names;
+}
+
+/** Also of a name with a dot of its own. */
+const lastName = (path: string): string => path.split('.').at(-1)!;
+
 /** The value that names a row, as text, so that numbers of any length can be compared; null if it cannot be a key. */
 export function keyOf(row: JsonObject | undefined, idField: string): string | null {
-  const value = row?.[idField];
+  const value = valueAtPath(row, idField);
   if (value instanceof ExactNumber) return value.toInteger();
   if (Number.isSafeInteger(value)) return String(value);
   return typeof value === 'string' && value !== '' && value.length <= 200 ? value : null;
@@ -104,7 +135,8 @@ const bestFirst = (a: Candidate, b: Candidate): number => b.score - a.score;
 const [LEAST_SECONDS, MOST_SECONDS] = [1e8, 1e11];
 const isoText = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?\s*(Z|[+-]\d\d:?\d\d)?)?$/;
 
-function timeFormatOf(values: readonly unknown[]): TimeFormat | null {
+function timeFormatOf(rows: readonly JsonObject[], path: string): TimeFormat | null {
+  const values = rows.map((row) => valueAtPath(row, path));
   if (values.every((value) => typeof value === 'string' && isoText.test(value))) return 'iso8601';
   const numbers = values.map((value) => (isNumeric(value) ? Number(value) : Number.NaN));
   if (numbers.every((value) => value >= LEAST_SECONDS && value < MOST_SECONDS)) return 'seconds';
@@ -117,8 +149,12 @@ function isNumeric(value: unknown): boolean {
   return typeof value === 'number' || (typeof value === 'string' && /^\d{9,16}$/.test(value));
 }
 
+/** When a row was updated. */
+export const updateOf = (row: JsonObject, updatedField: string, format: TimeFormat): number =>
+  secondsOf(valueAtPath(row, updatedField), format);
+
 /** Unix seconds with their fraction. */
-export function secondsOf(value: unknown, format: TimeFormat): number {
+function secondsOf(value: unknown, format: TimeFormat): number {
   if (format !== 'iso8601') return format === 'milliseconds' ? Number(value) / 1000 : Number(value);
   const text = String(value).replace(' ', 'T');
   const hasZone = /Z$|[+-]\d\d:?\d\d$/.test(text) || !text.includes('T');

@@ -4,7 +4,7 @@ import { branches } from '../../avro/registry/compatibility';
 import { envelopeOf } from '../../avro/schemas';
 import type { FeedDefinition, TransitionDefinition } from '../../feeds/definition';
 import type { Feed } from '../../feeds/feed';
-import { hasUsualKeys, idPaths, keyPaths } from '../../feeds/row-keys';
+import { idPaths, keyPaths } from '../../feeds/row-keys';
 import { feedTopics } from '../../log/topics';
 import { meant } from '../did-you-mean';
 import { shown } from '../mistake';
@@ -116,7 +116,7 @@ function checkRange(
 function recordProblem(feed: FeedDefinition, { schema, type }: Exclude<DeclaredSchema, { problem: string }>) {
   const shape = recordShape(schema);
   const extra = type.fields.find(({ name }) => name === 'extra')?.type;
-  const idTypes = hasUsualKeys(feed) ? ['string'] : ['string', 'long', 'int'];
+  const idTypes = ['string', 'long', 'int'];
   const timeType = feed.updatedFormat === 'iso8601' ? 'string' : 'long';
   const ids = idPaths(feed);
   const isKey = (path: string, types: readonly string[], mayBeNull: boolean) => {

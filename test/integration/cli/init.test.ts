@@ -246,16 +246,35 @@ describe('an endpoint that gives 100 of 250 rows', () => {
   /** What stands beside the rows of a page, before the row with a number. */
   type Beside = (next: number, own: string) => object;
 
-  async function initAt(beside: Beside, nextOf: (url: URL) => string | null, then: readonly string[][] = []) {
+  async function initAt(
+    beside: Beside,
+    nextOf: (url: URL) => string | null,
+    {
+      then = [],
+      args = [],
+      rows = all,
+      ...api
+    }: {
+      readonly then?: readonly string[][];
+      readonly args?: readonly string[];
+      readonly rows?: readonly object[];
+      /** Its parameter for the size, which is lowered to 100 without a word. */
+      readonly size?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    } = {},
+  ) {
     const { url, requests, stop } = await startHttpServer((request, response) => {
       const asked = new URL(request.url!, 'http://host');
       const from = Number(nextOf(asked) ?? 0);
-      const next = from + 100;
-      const more = next < all.length ? beside(next, `http://${request.headers.host}`) : {};
-      sendJson(response, { ...more, orders: all.slice(from, next) });
+      const next = from + Math.min(100, Number(asked.searchParams.get(api.size ?? '') ?? 100));
+      const isMore = next < rows.length;
+      const more = isMore ? beside(next, `http://${request.headers.host}`) : {};
+      if (isMore)
+        for (const [name, value] of Object.entries(api.headers ?? {})) response.setHeader(name, value);
+      sendJson(response, { ...more, orders: rows.slice(from, next) });
     });
     try {
-      const first = await ran(['init', `${url}/v1/orders`, '--no-events']);
+      const first = await ran(['init', `${url}/v1/orders`, '--no-events', ...args]);
       const others = [];
       for (const line of then) others.push(await ran(line));
       return { ...first, others, requests };
@@ -282,6 +301,16 @@ describe('an endpoint that gives 100 of 250 rows', () => {
         skipped,
         { style: 'link', from: '_links.next.href', followPath: true },
       ],
+      Airtable: [
+        (n) => ({ offset: `itrX/${n}` }),
+        (url) => /^itrX\/(\d+)$/.exec(url.searchParams.get('offset') ?? '')?.[1] ?? null,
+        { style: 'cursor', parameter: 'offset', from: 'offset' },
+      ],
+      Kubernetes: [
+        (n) => ({ metadata: { continue: `${n}`, remainingItemCount: 250 - n } }),
+        (url) => url.searchParams.get('continue'),
+        { style: 'cursor', parameter: 'continue', from: 'metadata.continue' },
+      ],
       'a scroll': [
         (n) => ({ scrollId: `${n}` }),
         (url) => url.searchParams.get('scrollId'),
@@ -293,7 +322,7 @@ describe('an endpoint that gives 100 of 250 rows', () => {
       ['run', '--once'],
       ['tail', 'orders', '--from-beginning', '--no-follow'],
     ];
-    const { code, others, requests } = await initAt(beside, nextOf, then);
+    const { code, others, requests } = await initAt(beside, nextOf, { then, size: 'pageSize' });
     expect(code).toBe(0);
     expect(feeds().orders.paging).toEqual(paging);
     expect(others[0]!.code).toBe(0);
@@ -320,6 +349,46 @@ describe('an endpoint that gives 100 of 250 rows', () => {
     expect(readdirSync(folder())).toEqual([]);
   });
 
+  it.each(['X-Next-Page', 'X-Next-Cursor'])('and says so only by the header %s: refuses', async (header) => {
+    const { code, err } = await initAt(
+      () => ({}),
+      () => null,
+      { headers: { [header]: '2' } },
+    );
+    expect([code, err]).toEqual([1, expect.stringContaining(`the header ${header.toLowerCase()} `)]);
+    expect(readdirSync(folder())).toEqual([]);
+  });
+
+  const nothing = [() => ({}), () => null] as const;
+  const isAll = ['--page', '', '--cursor', ''];
+
+  it('and says nothing, but gives no more than a round number however many are asked for: refuses', async () => {
+    const { code, err } = await initAt(...nothing, { size: 'limit' });
+    expect(code).toBe(1);
+    expect(err).toContain('limit=1000 gives 100 rows, a number that pages often have');
+    expect(err).toContain('--page "" --cursor ""');
+    expect(readdirSync(folder())).toEqual([]);
+
+    const told = await initAt(...nothing, { size: 'limit', args: isAll, rows: all.slice(0, 100) });
+    expect(told.code).toBe(0);
+    expect(feeds().orders.paging).toEqual({ style: 'none' });
+  });
+
+  it('or less than a page of another number: takes them for all', async () => {
+    const { code, out } = await initAt(...nothing, { size: 'limit', rows: all.slice(0, 97) });
+    expect(code).toBe(0);
+    expect(out).toContain('none found: the 97 rows of one answer are taken for all');
+  });
+
+  it('and holds what may be a cursor that leads nowhere: refuses, unless the user says that there is none', async () => {
+    const beside = () => ({ cursor: 'x' });
+    const { code, err } = await initAt(beside, () => null);
+    expect([code, err]).toEqual([1, expect.stringContaining('cursor holds a value')]);
+    const told = await initAt(beside, () => null, { args: isAll });
+    expect(told.code).toBe(0);
+    expect(told.out).toContain('cursor holds a value: there may be more rows');
+  });
+
   it('and may mean it by a count: names it, and states nothing as a fact', async () => {
     const { code, out } = await initAt(
       () => ({ count: 250 }),
@@ -328,9 +397,42 @@ describe('an endpoint that gives 100 of 250 rows', () => {
     expect(code).toBe(0);
     expect(feeds().orders.paging).toEqual({ style: 'none' });
     expect(out).toMatch(
-      /^ {2}paging +none found: the 100 rows of one answer are taken for all\n +count: 250: /m,
+      /^ {2}paging +none found: the 100 rows of one answer may be only a part\n +count: 250: /m,
+    );
+    expect(out).toContain('100 rows are a number that pages often have: there may be more rows');
+    expect(readFileSync(path.join(folder(), 'highwater.yaml'), 'utf8')).toContain(
+      '# may leave rows out: count: 250',
     );
   });
+});
+
+it.each([
+  ['found', []],
+  ['named', ['--updated', 'fields.updated']],
+])('a time within another member is %s, and its feed reads', async (_, args) => {
+  const begin = Date.now() - 90_000_000;
+  const issues = Array.from({ length: 12 }, (_, i) => ({
+    id: `i${i}`,
+    fields: { updated: new Date(begin + i * 60_000).toISOString(), summary: `n${i}` },
+  }));
+  const { url, stop } = await startHttpServer((request, response) => {
+    const since = Date.parse(
+      new URL(request.url!, 'http://host').searchParams.get('updated_since') ?? '1970-01-01',
+    );
+    sendJson(response, { issues: issues.filter(({ fields }) => Date.parse(fields.updated) >= since) });
+  });
+  try {
+    const { code, err } = await ran(['init', `${url}/issues`, '--size', '', '--page', '', ...args]);
+    expect({ code, err: err.replace(/^Reading .*\n/, '') }).toEqual({ code: 0, err: '' });
+    expect(feeds().issues).toMatchObject({
+      updatedField: 'fields.updated',
+      updatedFormat: 'iso8601',
+      parameters: { updatedSince: 'updated_since' },
+    });
+    expect((await ran(['run', '--once'])).code).toBe(0);
+  } finally {
+    await stop();
+  }
 });
 
 describe('a shop with numbers as ids, a limit of requests, and members without a value', () => {

@@ -185,3 +185,22 @@ describe('a feed whose keys are paths', () => {
     expect(publisher.owned.deps.state.offset.high_water_mark).toBe(at + 2);
   });
 });
+
+it.each(['long', 'int'])('the usual names of keys may be those of an id that is of type %s', async (type) => {
+  const fields = [
+    { name: 'id', type },
+    { name: 'updated', type: 'long' },
+    optional('close', 'double'),
+    { name: 'extra', type: { type: 'map', values: 'string' } },
+  ];
+  const schema = { ...schemaOf('long'), fields } as RecordSchema;
+  const names = { idField: 'id', updatedField: 'updated', updatedFormat: 'seconds' } as const;
+  const pipeline = await testPipeline(feedOf({ ...names, schema: files.add(schema) }));
+  const row = { id: 7, updated: at, close: 2.5 };
+  const [{ change } = { change: null }] = pipeline.page(pipeline.read([row]));
+  expect(change).toMatchObject({ op: 'c', id: '7' });
+  const image = pipeline.codec.image.encode(pipeline.decode([row]).records[0]!);
+  expect(pipeline.codec.image.decode(image)).toMatchObject({ id: '7', updated: at, values: { id: 7 } });
+  await pipeline.restart();
+  expect(pipeline.page(pipeline.read([row]))).toEqual([]);
+});

@@ -1,4 +1,10 @@
-import { type Answer, type AskEndpoint, filterEdge, findPaging } from '../../../../src/cli/init/infer-paging';
+import {
+  type Answer,
+  type AskEndpoint,
+  filterEdge,
+  findPaging,
+  findUpdatedSince,
+} from '../../../../src/cli/init/infer-paging';
 import type { JsonObject } from '../../../../src/cli/init/row-members';
 import { parseJson } from '../../../../src/json/parse-json';
 
@@ -82,10 +88,16 @@ describe('the next page is found by', () => {
     ['scrollId', 'scrollId', (n) => ({ scrollId: `${n}` })],
     ['_scroll_id', 'scroll_id', (n) => ({ _scroll_id: `${n}` })],
     ['nextPageToken', 'pageToken', (n) => ({ nextPageToken: `${n}` })],
+    ['offset', 'offset', (n) => ({ offset: `itrX/${n}` })],
+    ['metadata.continue', 'continue', (n) => ({ metadata: { continue: `c/${n}` } })],
     ['meta.nextMark', 'mark', (n) => ({ meta: { nextMark: `${n}` } })],
     ['paging.next.after', 'after', (n) => ({ paging: { next: { after: `${n}`, link: '/elsewhere' } } })],
   ])('the text at %s, sent as %s', async (from, parameter, more) => {
-    expect(await found(more, (query) => query.get(parameter))).toEqual({ style: 'cursor', parameter, from });
+    expect(await found(more, (query) => query.get(parameter)?.split('/').at(-1) ?? null)).toEqual({
+      style: 'cursor',
+      parameter,
+      from,
+    });
   });
 
   it.each<[string, (n: number) => object]>([
@@ -94,6 +106,36 @@ describe('the next page is found by', () => {
     ['the address of something else', (n) => ({ self: `/orders?$skiptoken=${n}`, prev: '/orders' })],
   ])('not by %s', async (_, more) => {
     expect(await found(more, (query) => query.get('$skiptoken'))).toEqual({ style: 'none' });
+  });
+});
+
+describe('an API that ignores parameters, and whose first rows move to the end meanwhile', () => {
+  /** Two rows move before each request of these numbers. */
+  function moving(at: readonly number[], moved: number, length: number): AskEndpoint {
+    let asked = 0;
+    let now = rows;
+    return async () => {
+      if (at.includes(asked++))
+        now = [...now.slice(moved), ...now.slice(0, moved).map((row) => ({ ...row, updated: begin + 900 }))];
+      return answer(now.slice(0, length));
+    };
+  }
+  const moments = Array.from({ length: 40 }, (_, i) => i + 1);
+
+  it.each([
+    ['an offset', 1, { page: 'offset', cursor: '' }],
+    ['a page', 4, { page: 'page', cursor: '' }],
+    ['a cursor', 4, { page: '', cursor: 'after' }],
+  ])('is not taken to page by %s', async (_, moved, known) => {
+    for (const at of moments.slice(0, 6)) {
+      const { paging } = await findPaging({}, fields, known, moving([at], moved, 4));
+      expect(paging).toEqual({ style: 'none' });
+    }
+  });
+
+  it('is not taken to have a filter', async () => {
+    for (const at of moments)
+      expect(await findUpdatedSince(answer(rows.slice(0, 4)), fields, {}, [], moving([at], 2, 4))).toBeNull();
   });
 });
 

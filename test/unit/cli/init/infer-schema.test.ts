@@ -66,3 +66,17 @@ it('leaves the name extra to what the schema does not hold', () => {
   expect(fields.extra).toMatchObject({ type: { type: 'map', values: 'string' } });
   expect(fields.extra2).toMatchObject({ vendorName: 'extra', type: ['null', 'string'] });
 });
+
+it.each([
+  [{ updatedField: 'fields.at', updatedFormat: 'seconds' } as const, 1_769_851_800.5, ['null', 'long']],
+  [{ updatedField: 'fields.at', updatedFormat: 'iso8601' } as const, '2026-01-02', ['null', 'string']],
+])('keys within another member are fields of the kind that a feed needs there: %j', (time, at, type) => {
+  const row = { fields: { at, no: 7, paid: 1 }, total: 1 };
+  const { schema } = inferSchema('orders', [row], { idField: 'fields.no', ...time });
+  const fields = (schema.fields[0]!.type as unknown as [null, { fields: object[] }])[1].fields;
+  expect(fields).toEqual([
+    expect.objectContaining({ name: 'at', type, doc: expect.stringContaining('last updated') }),
+    expect.objectContaining({ name: 'no', type: ['null', 'long'], doc: 'Names the record.' }),
+    { name: 'paid', type: ['null', 'long'], default: null },
+  ]);
+});

@@ -14,6 +14,11 @@ it.each<[object, string]>([
   [{ link: [{ relation: 'next', url: '/rows?page=2' }] }, 'link has a link to the next page'],
   [{ next_page: 2 }, 'next_page holds a value'],
   [{ paging: { next: { after: 'NTI1' } } }, 'paging.next.after holds a value'],
+  [{ offset: 'itrX/recY' }, 'offset holds a value'],
+  [{ continue: '2' }, 'continue holds a value'],
+  [{ metadata: { continue: 'eyJ2' } }, 'metadata.continue holds a value'],
+  [{ continue: { cmcontinue: 'page|X', continue: true } }, 'continue.cmcontinue holds a value'],
+  [{ metadata: { remainingItemCount: 150 } }, 'metadata.remainingItemCount: 150'],
   [{ done: false }, 'done: false'],
   [{ has_more: true }, 'has_more: true'],
   [{ pageInfo: { hasNextPage: true } }, 'pageInfo.hasNextPage: true'],
@@ -49,6 +54,9 @@ it.each<[object]>([
   [{ '@odata.context': 'https://api/$metadata#rows', self: '/rows', totalAmount: 900, subtotal: 7 }],
   [{ nextSyncToken: 'x', '@odata.deltaLink': '/rows?delta=1', nextRun: '2026-01-31T00:00:00Z' }],
   [{ page: 1, pages: 1, limit: 100 }],
+  [{ offset: 7, continue: true, limit: 100 }],
+  [{ offset: '0', remainingItemCount: 0, rateLimit: { remaining: 4999 } }],
+  [{ offset: '100', offset_time: 'x' }],
 ])('%j says nothing of more rows', (beside) => {
   expect(signs(beside)).toEqual([]);
 });
@@ -71,6 +79,27 @@ it('an array has nothing beside it but the header', () => {
   expect(signsOfMore(two, '', true)).toEqual([
     { path: null, said: 'the header Link names a next page', isSure: true },
   ]);
+});
+
+it.each<[string, string]>([
+  ['x-next-page', '2'],
+  ['x-next-cursor', 'abc'],
+  ['x-ms-continuation', 'abc'],
+  ['x-total-count', '3'],
+  ['x-wp-totalpages', '2'],
+  ['content-range', 'rows 0-1/3'],
+])('the header %s says that more rows follow', (name, value) => {
+  expect(signsOfMore(two, '', false, { [name]: value })).toEqual([
+    expect.objectContaining({ isSure: true, said: expect.stringContaining(`the header ${name}`) }),
+  ]);
+});
+
+it.each<[Readonly<Record<string, string>>]>([
+  [{ 'x-next-page': '', 'x-total': '2', 'x-wp-totalpages': '1', 'content-range': 'rows 0-1/2' }],
+  [{ 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': '99', 'x-page': '1', 'content-length': '9000' }],
+  [{ 'x-total-time': '250', 'x-request-id': '7', 'content-range': '0-1/*', etag: 'next' }],
+])('the headers %j say nothing of more rows', (headers) => {
+  expect(signsOfMore(two, '', false, headers)).toEqual([]);
 });
 
 it('names the flag that is true while more rows follow', () => {

@@ -1,4 +1,4 @@
-import { idCandidates, isClear, rowsIn, timeCandidates } from '../../../../src/cli/init/row-members';
+import { idCandidates, isClear, keyOf, rowsIn, timeCandidates } from '../../../../src/cli/init/row-members';
 
 describe('rowsIn', () => {
   it('finds rows under a dotted path, the longest array first', () => {
@@ -81,5 +81,42 @@ describe('candidates', () => {
       ['date_updated', 'milliseconds'],
     ]);
     expect(isClear(found)).toBe(false);
+  });
+
+  describe('within other members', () => {
+    const nested = [1, 2].map((n) => ({
+      id: n,
+      createdTime: `2026-01-0${n}`,
+      author: { updated_at: `2026-01-0${n}` },
+      fields: { updated: `2026-01-0${n}T03:04:05.000+0000`, due: 1_700_000_000 + n, key: `K-${n}` },
+    }));
+
+    it('are times that are named as such, in what holds the members of a record', () => {
+      const times = timeCandidates(nested);
+      expect(times.map(({ name, format }) => [name, format])).toEqual([
+        ['fields.updated', 'iso8601'],
+        ['createdTime', 'iso8601'],
+      ]);
+      expect(isClear(times)).toBe(true);
+    });
+
+    it('give way to a time of the record itself', () => {
+      const times = timeCandidates(nested.map((row) => ({ ...row, updated: '2026-01-02' })));
+      expect(times[0]!.name).toBe('updated');
+      expect(isClear(times)).toBe(true);
+    });
+
+    it.each([
+      ['author.updated_at', 'iso8601'],
+      ['fields.due', 'seconds'],
+    ])('are times that the user names: %s', (name, format) => {
+      expect(timeCandidates(nested, name)).toContainEqual(expect.objectContaining({ name, format }));
+    });
+
+    it('are ids that the user names', () => {
+      expect(idCandidates(nested, 'fields.key')).toContainEqual({ name: 'fields.key', score: 2 });
+      expect(idCandidates(nested).map(({ name }) => name)).not.toContain('fields.key');
+      expect(keyOf(nested[0], 'fields.key')).toBe('K-1');
+    });
   });
 });
