@@ -105,7 +105,7 @@ export async function findPaging(
     const behind = idsOf(await ask({ ...query, [parameter]: value }));
     return behind.length > 0 && behind.every((id) => !ids.includes(id));
   };
-  /** What a test finds while the first page stays as it is: rows that move look like those of another page. */
+  /** The result of a test, if the first page has stayed as it was: rows that move look like rows of another page. */
   const whileSteady = async <T>(test: () => Promise<T | null>): Promise<T | null> => {
     for (let tries = 0; tries < 5; tries++) {
       const found = await test();
