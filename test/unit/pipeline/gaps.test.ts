@@ -1,4 +1,6 @@
 import { HighwaterError } from '../../../src/errors';
+import { PageReader } from '../../../src/pipeline/scan/pages/page-reader';
+import { unknownPaging } from '../../../src/pipeline/scan/pages/paging';
 import { NOW, type StyledPublisher, styledPublisher } from '../../support/styled-publisher';
 import type { VendorShape } from '../../support/styled-vendor';
 
@@ -93,4 +95,20 @@ describe.each<Partial<VendorShape>>([
       expect(await publisher.reconcile()).toMatchObject({ deleted: 0 });
     },
   );
+});
+
+it('pages begin again if an empty answer comes before a body that is too large', async () => {
+  publisher = await styledPublisher({ style: 'offset', order: 'newest', cap: 20 }, { pageSize: 20 });
+  write('r', 100, NOW - 9_000);
+  let answers = 0;
+  publisher.vendor.shows = (page, { pageOffset }) => {
+    if (pageOffset < 40) return page;
+    if (++answers === 1) return { ...page, rows: [] };
+    throw new HighwaterError('SOURCE_BODY_TOO_LARGE', 'The body is too large.');
+  };
+  const { feed, vendor } = publisher;
+  const reader = new PageReader(feed, vendor, unknownPaging(20), new AbortController().signal);
+  reader.endTest.begin({ snapshot: false, wide: true });
+  for (const n of [0, 1]) await reader.read(0, n, 20 * n);
+  expect(await reader.read(0, 2, 40)).toBe('page-size-changed');
 });

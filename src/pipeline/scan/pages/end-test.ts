@@ -59,19 +59,26 @@ export class EndTest {
   /**
    * One of several servers may have no rows. Walks of as many requests as there are servers would all meet it at the same page, so other
    * answers have to come at once.
-   * @param ask for page n @returns page n, if it has rows; else null
+   * @param page has no rows @param ask for it @returns page n; null: a body was too large, and pages are shorter now
    */
-  async rowsOf(before: PagesBefore, ask: () => Promise<FetchedPage | null>): Promise<FetchedPage | null> {
+  async proved(
+    page: FetchedPage,
+    before: PagesBefore,
+    ask: () => Promise<FetchedPage | null>,
+  ): Promise<FetchedPage | null> {
+    const { pageSize } = this.reader.paging();
     for (let i = 0; i < MORE_ANSWERS && this.isThorough && before.mayGoOn; i++) {
-      const page = await ask();
-      if (page?.facts.length !== 0) return page;
+      const again = await ask();
+      if (again?.facts.length !== 0) return again;
     }
-    return this.rowsBehind(before);
+    const found = await this.rowsBehind(before);
+    return this.reader.paging().pageSize === pageSize ? (found ?? page) : null;
   }
 
   /**
    * Notices rows behind page n, which has none. Some APIs cut pages first, and then leave out the rows that the token may not see: if many
    * such rows come side by side, a page is empty that is not the last.
+   * @returns page n, if it has rows by now
    */
   private async rowsBehind({ from, n, rows, first }: PagesBefore): Promise<FetchedPage | null> {
     const { reader } = this;

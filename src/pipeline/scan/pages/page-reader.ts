@@ -214,7 +214,7 @@ export class PageReader {
     if (n === 0) this.announced.noteFirst(from, page?.total ?? null);
     if (n === 0) this.first = page?.facts ?? null;
     if (page?.facts.length === 0 && n > 0)
-      page = (await this.endTest.rowsOf(this.pagesBefore(from, n, before), ask)) ?? page;
+      page = await this.endTest.proved(page, this.pagesBefore(from, n, before), ask);
     if (page === null) return page;
     const { total, facts } = page;
     if (facts.length === 0) await this.noteEnd(from, page, before);
