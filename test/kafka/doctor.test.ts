@@ -123,7 +123,10 @@ describe('on Kafka', () => {
     expect(of('topics').found).toContain(`5 of 5 exist; ${topics().changes.name} keeps its 3 partitions; `);
     const asked = api().requests().length;
     await until(() => api().requests().length > asked + 10);
-    expect(publisher.stderr()).not.toMatch(/WARN|ERROR/);
+    // The market moves while it is read: that is no doing of the doctor's.
+    const said = publisher.stderr().split('\n');
+    const problems = said.filter((line) => /WARN|ERROR/.test(line) && !line.includes('kept changing while'));
+    expect(problems).toStrictEqual([]);
     publisher.signal('SIGTERM');
     expect(await publisher.ended()).toEqual({ code: 0, signal: null });
   });
