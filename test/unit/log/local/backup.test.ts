@@ -12,10 +12,10 @@ const page = Array.from({ length: 1_000 }, (_, i) =>
 );
 
 /** Gives up at once, when the copying thread has not yet opened its file. */
-async function interrupted(start: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+async function interrupted(start: (signal: AbortSignal, times: number) => Promise<unknown>): Promise<void> {
   for (let i = 0; i < 20; i++) {
     const over = new AbortController();
-    const ended = expect(start(over.signal)).rejects.toThrow('ended by the test');
+    const ended = expect(start(over.signal, i)).rejects.toThrow('ended by the test');
     over.abort(new Error('ended by the test'));
     await ended;
   }
@@ -34,7 +34,11 @@ it('a copy that is given up leaves no file behind, however early', async () => {
   expect(readdirSync(copies)).toStrictEqual([]);
 
   const whole = path.join(folder(), 'whole.db');
-  const target = path.join(folder(), 'target');
-  await interrupted((signal) => putBack(target, whole, async () => null, signal));
-  expect(readdirSync(target).filter((name) => name.startsWith('restor'))).toStrictEqual([]);
+  // One folder for each: a thread of this process that was given up could still write into the same folder made anew.
+  const targets = path.join(folder(), 'targets');
+  await interrupted((signal, times) =>
+    putBack(path.join(targets, `${times}`), whole, async () => null, signal),
+  );
+  const left = readdirSync(targets, { recursive: true, encoding: 'utf8' });
+  expect(left.filter((name) => name.includes('restor'))).toStrictEqual([]);
 });
