@@ -34,6 +34,11 @@ it.each(cases)('%i records are read, and deletes are noticed: %j', async (rows, 
   publisher.vendor.rows.delete('r5');
   publisher.vendor.write('n', NOW);
   publisher.clock.ms += 2_000;
+  // A limit may end the pages in the same way, until their number shows that none does.
+  if (rows % 100 === 0) {
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+    publisher.vendor.write('m', NOW);
+  }
   expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
   expect(publisher.unknown()).toEqual([]);
 });
@@ -57,5 +62,24 @@ it.each([{}, { filter: false }, { order: 'newest' }] as const)(
     for (let i = 0; i < 350; i++) publisher.vendor.write(`r${i}`, NOW - 100);
     await expect(publisher.poll()).rejects.toMatchObject({ code: 'SOURCE_REQUEST_REFUSED' });
     expect(publisher.offset().snapshot).not.toBe('complete');
+  },
+);
+
+const limited = [true, false].map((filter) => ({ filter }));
+
+it.each(limited)(
+  'no live record is deleted behind a limit that cuts each page and refuses the next one: %j',
+  async (one) => {
+    await start(450, { first: 'zero', pastEnd: 'empty', order: 'newest', ...one });
+    publisher.vendor.shows = (page, { pageOffset, pageSize }) => {
+      const begin = pageOffset * pageSize;
+      if (begin < 500) return { ...page, rows: page.rows.slice(0, 500 - begin) };
+      throw new HighwaterError('SOURCE_REQUEST_REFUSED', 'GET answered with "only the first 500".');
+    };
+    await publisher.poll();
+    for (let i = 0; i < 100; i++) publisher.vendor.write(`n${i}`, NOW);
+    publisher.clock.ms += 2_000;
+    await publisher.poll();
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
   },
 );

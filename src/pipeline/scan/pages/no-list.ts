@@ -37,9 +37,18 @@ export async function testNoList(feed: Feed, reader: Reader, read: PagesRead): P
   else announced.hidden ??= { by: 'no list' };
 }
 
-/** Whether a page with other borders shows that the pages have shown all rows. */
-export async function showsEnd(feed: Feed, reader: Reader, read: PagesRead): Promise<boolean> {
+/**
+ * Whether a page with other borders shows that the pages have shown all rows. An API with a limit may cut that page there, too, so nothing is
+ * deleted while rows of the whole feed are missing.
+ */
+export async function showsEnd(
+  feed: Feed,
+  reader: Reader,
+  read: PagesRead,
+  isWhole: boolean,
+): Promise<boolean> {
   const { announced } = reader;
+  if (isWhole && announced.lacks(read.shown)) announced.hidden ??= { by: 'no list' };
   if (announced.trueEnd === read.shown) return true;
   if (!(await showsLastRows(feed, reader, read))) return false;
   announced.trueEnd = read.shown;

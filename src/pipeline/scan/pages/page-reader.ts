@@ -346,12 +346,7 @@ export class PageReader {
    * this one is refused again. A refusal behind a full page may be a limit of paging, unless a page with other borders shows the end.
    * @param rows on the pages before it
    */
-  private async fetchBehind(
-    from: number,
-    n: number,
-    offset: number,
-    rows: number,
-  ): Promise<FetchedPage | null> {
+  private async fetchBehind(from: number, n: number, offset: number, rows: number) {
     try {
       return this.noted(from, n, await this.fetchNumbered(from, offset), offset);
     } catch (error) {
@@ -359,7 +354,8 @@ export class PageReader {
       if (last === undefined || last.offset >= offset || !isCode(error, REFUSALS)) throw error;
       const isFull = last.length >= (last.n === 0 ? this.feed.pageSize : this.fullLength(last.n));
       const mayBeLimit = isFull && !isCode(error, ['SOURCE_NOT_FOUND']);
-      if (mayBeLimit && !(await showsEnd(this.feed, this, { ...last, from, shown: rows }))) throw error;
+      const read = { ...last, from, shown: rows };
+      if (mayBeLimit && !(await showsEnd(this.feed, this, read, this.isWhole(from)))) throw error;
       return endBehind(last, offset, error, (place) => this.fetchNumbered(from, place));
     }
   }
