@@ -140,6 +140,8 @@ export interface ScanProgress {
   readonly repeats?: boolean;
   /** Rows moved on as fast as they were read, so the scan has left out the latest seconds. Or they end where a limit of paging may be. */
   readonly leavesOut?: boolean;
+  /** A limit of paging may hide rows up to this second. Unix seconds; null: nothing points to one. */
+  readonly hiddenThrough?: number | null;
   /** The whole feed was asked for and showed no row, though it had some. */
   readonly isFeedEmpty?: boolean;
   /** How old the oldest answer of the scan so far was, since a cache had kept it, ms. */

@@ -39,6 +39,8 @@ export interface Sight {
    */
   readonly through: number;
   readonly isInOrder: boolean;
+  /** As in `ScanProgress`. */
+  readonly hiddenThrough: number | null;
   /** False if a cache has kept an answer since before the look: then it proves nothing, and `through` is -Infinity. */
   readonly isPresent: boolean;
 }
@@ -65,6 +67,7 @@ export async function lookAt(
   let isInOrder = paging.ordered;
   let shownThrough = Number.NEGATIVE_INFINITY;
   let isPresent = true;
+  let hiddenThrough: number | null = null;
   const present = sourceFromNow(source, () => {
     isPresent = false;
   });
@@ -82,8 +85,9 @@ export async function lookAt(
     // Behind the loop, because a round may no longer want what it has seen.
     for (const witness of witnesses) witness(page.rows);
     isInOrder &&= learned.ordered;
+    hiddenThrough = page.progress.hiddenThrough ?? null;
     shownThrough = isPresent && settled && hasRows ? shownBelow - 1 : Number.NEGATIVE_INFINITY;
     if (shownThrough >= Math.floor(through) || isEnough?.()) break;
   }
-  return { rows, leastKnown, hasRows, through: shownThrough, isInOrder, isPresent };
+  return { rows, leastKnown, hasRows, through: shownThrough, isInOrder, hiddenThrough, isPresent };
 }

@@ -65,7 +65,10 @@ export async function absenceProbe(
         }
         const least = place ?? images.decode(state.image(id)!).updated;
         const holdsKnown = sight.leastKnown < Number.POSITIVE_INFINITY;
-        if (sight.through >= Math.floor(least) && !sight.rows.has(id) && holdsKnown) gone.push(id);
+        // It may have moved there since it was last shown.
+        const mayBeHidden = sight.hiddenThrough !== null && least <= sight.hiddenThrough;
+        const isShown = sight.through >= Math.floor(least) && holdsKnown && !mayBeHidden;
+        if (isShown && !sight.rows.has(id)) gone.push(id);
       }
       return gone;
     },

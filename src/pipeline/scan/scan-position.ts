@@ -94,7 +94,7 @@ export class ScanPosition {
 
   page(page: FetchedPage, complete = false): ScanPage {
     const { highWaterMark, shownBelow, duringSnapshot, settled, repeats, reader } = this;
-    const { hidden, cutAt } = reader.announced;
+    const { hidden, cutAt, hiddenThrough } = reader.announced;
     if (hidden !== null) this.warnOfHidden(hidden);
     else if (complete && cutAt !== null) this.warnOfLimit(cutAt);
     this.agedMs = Math.max(this.agedMs, page.agedMs);
@@ -107,7 +107,8 @@ export class ScanPosition {
       complete: complete && this.blockedBy === null && !(duringSnapshot && hasHoles(hidden)),
       settled: settled && hidden === null,
       repeats: repeats || hidden !== null,
-      leavesOut: this.leavesOut || reader.announced.cutAt !== null,
+      leavesOut: this.leavesOut || cutAt !== null,
+      hiddenThrough,
       agedMs: this.agedMs,
       paging: reader.learned(),
       ...(this.isFeedEmpty && !this.hasShownRows && { isFeedEmpty: true }),

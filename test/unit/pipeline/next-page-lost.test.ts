@@ -257,6 +257,22 @@ it.each(['page', 'cursor'] as const)(
   },
 );
 
+it.each(
+  (['page', 'offset'] as const).flatMap((style) => [
+    { style, order: 'newest', filter: true },
+    { style, order: 'id', filter: true, sized: false },
+    { style, order: 'id', filter: false },
+  ]) as Partial<VendorShape>[],
+)('no live record is deleted if an API %j comes to end behind 1,000 rows', async (traits) => {
+  await start(traits, 1_200);
+  await publisher.poll();
+  publisher.shape.depth = 1_000;
+  await publisher.restart();
+  await publisher.poll();
+  expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'not-proved' });
+  expect(warnings()).toContain('the API ended behind exactly 1000 rows');
+});
+
 it.each(['page', 'cursor', 'link'] as const)(
   'a first snapshot by %s that ends behind exactly 1,000 rows warns of a limit',
   async (style) => {

@@ -16,6 +16,8 @@ export class Announced {
   hidden: HiddenRows | null = null;
   /** The rows end behind so many, where a limit of paging may be that nothing announces. */
   cutAt: number | null = null;
+  /** The last second that was asked for there. */
+  hiddenThrough: number | null = null;
   /** Rows of a walk that has been shown to be whole. */
   trueEnd: number | null = null;
   /** Rows that an answer counts and does not show, if its total counts the rows that were asked for. */
@@ -44,8 +46,12 @@ export class Announced {
     this.latestTotal = { from, total };
   }
 
-  noteRows(rows: number): void {
-    if (isRoundLimit(rows)) this.cutAt = rows;
+  /** @param from the rows are those from this second on */
+  noteRows(rows: number, from: number): void {
+    if (!isRoundLimit(rows)) return;
+    this.cutAt = rows;
+    const through = from + (this.feed.windowSeconds ?? Number.POSITIVE_INFINITY);
+    this.hiddenThrough = Math.max(through, this.hiddenThrough ?? 0);
   }
 
   /** Whether known records have not come. Then the API may be in trouble, if an answer without a list ends the pages. */

@@ -127,7 +127,7 @@ export class NamedNext {
     const { length, least, last } = page.facts;
     // Before a whole snapshot, nothing tells how many rows there are.
     if (isWhole && this.announced.shownRecords === Number.POSITIVE_INFINITY) {
-      if (isLikeNamed(paging, length)) this.announced.noteRows(rows);
+      if (isLikeNamed(paging, length)) this.announced.noteRows(rows, from);
       return null;
     }
     const { updatedSince } = this.feed.parameters;
@@ -135,7 +135,7 @@ export class NamedNext {
     const lacksSome = !goesOn && (!isWhole || this.shown.size < this.announced.shownRecords);
     if (!lacksSome || !isLikeNamed(paging, length) || this.lengths.length <= n) return null;
     if (isWhole && isRoundLimit(rows)) return true;
-    this.announced.noteRows(rows);
+    this.announced.noteRows(rows, from);
     const showAsMany = await this.otherPagesShowAsMany(from, length);
     if (showAsMany !== null) return !showAsMany;
     // Ties that hide records show others twice, so the sum is right.

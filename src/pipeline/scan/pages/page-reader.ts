@@ -247,7 +247,7 @@ export class PageReader {
     const mayLack = shown > 0 && length < full ? full : 0;
     if (behind.isVague && this.isWhole(from) && (n === 0 || length >= full))
       await testNoList(this.feed, this, { from, shown, n, length });
-    if (n > 0 && behind.total === null) this.announced.noteRows(shown);
+    if (n > 0 && behind.total === null) this.announced.noteRows(shown, from);
     this.announced.noteEnd(behind, { from, shown, isFiltered, mayLack });
   }
 
