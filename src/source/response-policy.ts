@@ -16,7 +16,8 @@ import { type AskedPause, askedPause } from './asked-pause';
 import type { Body } from './body';
 import { aroundByte, brokenUtf8, inUtf8 } from './charset';
 import { partialBy, reportedCode, reportsError, saysFailure, vendorMessage } from './error-report';
-import { type Following, isNextInBody, type NextPageContext, nextPage } from './next-page';
+import { moreBy } from './more-rows';
+import { type Following, isEndUnsaid, isNextInBody, type NextPageContext, nextPage } from './next-page';
 import { failure, type RowReader, type SourceFailure, type SourcePage } from './source';
 
 /** One answer, its body complete and decompressed. Header names are in lower case. */
@@ -26,7 +27,9 @@ export interface RawResponse {
   readonly body: Body;
 }
 
-export interface ReadRows extends Following, Pick<SourcePage, 'rows' | 'omitted' | 'isVague' | 'partialBy'> {
+export interface ReadRows
+  extends Following,
+    Pick<SourcePage, 'rows' | 'omitted' | 'isVague' | 'partialBy' | 'moreBy'> {
   readonly kind: 'page';
 }
 
@@ -299,9 +302,12 @@ function page(rows: Rows | SourceFailure, parsed: unknown, answer: Answer): Read
   if (next.kind === 'failure') return next;
   const kept = answer.omit.length === 0 ? { rows } : withoutMembers(rows, answer.omit);
   const partial = isObject(parsed) ? partialBy(parsed) : null;
+  const isEnd = rows.length > 0 && next.next === null && isEndUnsaid(answer.paging);
+  const more = isEnd ? moreBy(parsed, answer.responseKey) : null;
   return {
     ...{ ...next, kind: 'page', ...kept },
     ...(rows === noList && { isVague: true }),
     ...(partial !== null && { partialBy: partial }),
+    ...(more !== null && { moreBy: more }),
   };
 }

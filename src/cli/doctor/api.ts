@@ -10,7 +10,6 @@ import { createApiClients } from '../../runtime/api-clients';
 import { type ApiAccess, carriedAs, isUsual } from '../../source/api-access';
 import type { PageRequest, Source, SourcePage } from '../../source/source';
 import { filterEdge, type SeenRows } from '../init/infer-paging';
-import { saidOfMore } from '../init/more-rows';
 import {
   type Check,
   type Checks,
@@ -23,6 +22,7 @@ import {
   skipped,
   warning,
 } from './check';
+import { saidOfMore } from './said-of-more';
 
 /** Each feed's first page, requested as a publisher requests it, or the error. */
 type FirstPages = ReadonlyMap<Feed, SourcePage | HighwaterError>;

@@ -3,6 +3,7 @@ import { HighwaterError } from '../../errors';
 import type { PagingStyle } from '../../feeds/definition';
 import { writeTime } from '../../feeds/time-format';
 import { valueAtPath } from '../../json/dotted-path';
+import { type MoreSign, signsOfMore } from '../../source/more-rows';
 import { nextLink } from '../../source/next-page';
 import type { Endpoint, RateLimit } from './endpoint';
 import {
@@ -17,7 +18,6 @@ import {
   type KnownParameters,
 } from './infer-paging';
 import { type FeedKeys, type InferredSchema, inferSchema } from './infer-schema';
-import { type MoreSign, signsOfMore } from './more-rows';
 import {
   type Candidate,
   idCandidates,

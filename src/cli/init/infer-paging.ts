@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PagingStyle, TimeFormat } from '../../feeds/definition';
 import { writeTime } from '../../feeds/time-format';
 import { valueAtPath } from '../../json/dotted-path';
+import { type Headers, moreIn, pointersIn } from '../../source/more-rows';
 import { nextLink } from '../../source/next-page';
-import { type Headers, moreIn, pointersIn } from './more-rows';
 import { type JsonObject, keyOf, updateOf } from './row-members';
 
 /** One answer of the endpoint. Rows are empty if the answer is not a page. */

@@ -231,7 +231,7 @@ function saidOfHidden(hidden: HiddenRows): string {
       );
     case 'no next':
       return (
-        `an answer of ${hidden.rows} rows names no next page, and there must be one. Ask the API once, and compare its answer with ` +
+        `an answer of ${hidden.rows} rows names no next page, and ${hidden.said === null ? 'there must be one' : `says by "${hidden.said}" that there is one`}. Ask the API once, and compare its answer with ` +
         'paging of the feed: the member that names the next page may have another name now. Or the API shows only so many rows: ask for ' +
         'fewer at once (parameters.updatedSince, or the query of the feed).'
       );

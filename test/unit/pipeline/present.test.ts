@@ -25,6 +25,7 @@ function answer({ rows = [['x', 500]], server = 1000, own = server, atMs = 0 }: 
     isLast: false,
     total: null,
     partialBy: null,
+    moreBy: null,
     isVague: false,
     serverSecond: server,
     ownSecond: own,

@@ -23,6 +23,25 @@ async function next(paging: PagingStyle, body: unknown, link?: string | string[]
   return read.next?.replace(api.url, 'API') ?? null;
 }
 
+const rows = [{ id: 'a', updated: 1 }];
+
+it.each<[string | undefined, PagingStyle, object]>([
+  ['@odata.nextLink', { style: 'link', from: '@odata.nextlink' }, { '@odata.nextLink': '/ipos?page=2' }],
+  ['done', { style: 'link', from: 'nextRecordUrl' }, { done: false, nextRecordsUrl: '/query/01g-2' }],
+  ['paging.next.after', { ...cursor, from: 'paging.after' }, { paging: { next: { after: '2' } } }],
+  ['has_more', cursor, { has_more: true }],
+  // The last page says so, or counts other rows, or names a time.
+  [undefined, cursor, { done: true, next_page: 2 }],
+  [undefined, cursor, { meta: { next: null }, total: 600 }],
+  [undefined, cursor, { next: '2026-11-29T00:00:00Z' }],
+  [undefined, { ...cursor, hasMore: 'meta.more' }, { done: false, meta: { more: false } }],
+  [undefined, inBody, {}],
+])('an answer that names no next page says by %s that there is one (%j)', async (by, paging, beside) => {
+  const api = await server((_, response) => sendJson(response, { ipos: rows, ...beside }));
+  const read = await source(api.url).fetchPage(pagedBy(paging), page, never);
+  expect([read.next, read.moreBy]).toEqual([null, by]);
+});
+
 it.each([
   ['there is more', { ipos: [], meta: { next: 'n', more: true } }, 'n'],
   ['there is no more', { ipos: [], meta: { next: 'n', more: false } }, null],

@@ -8,7 +8,7 @@ export type HiddenRows =
   | { readonly by: 'more' }
   | { readonly by: 'no list' }
   | { readonly by: 'gap'; readonly page: number }
-  | { readonly by: 'no next'; readonly rows: number }
+  | { readonly by: 'no next'; readonly rows: number; readonly said: string | null }
   | { readonly by: 'total'; readonly total: number; readonly shown: number };
 
 /** Watches whether the rows that the answers of a scan announce also come. */

@@ -72,11 +72,12 @@ export class NamedNext {
       !(await this.otherPagesShowAsMany(from, before))
     )
       this.announced.hidden ??= { by: 'no list' };
-    const lost = { by: 'no next', rows: length } as const;
     const isSaid = page.isLast === false;
-    if (!isSaid && !(await this.isLost(last))) return;
+    const said = this.isNamed ? null : page.moreBy;
+    const lost = { by: 'no next', rows: length, said } as const;
+    if (!isSaid && said === null && !(await this.isLost(last))) return;
     // An answer that says so itself is not doubted: no other range tells more.
-    if (!isSaid && this.feed.windowSeconds !== undefined) this.ofRange ??= lost;
+    if (!isSaid && (said !== null || this.feed.windowSeconds !== undefined)) this.ofRange ??= lost;
     this.announced.hidden ??= lost;
   }
 

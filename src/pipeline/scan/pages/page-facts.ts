@@ -103,6 +103,7 @@ export interface FetchedPage {
   readonly isLast: boolean | null;
   readonly total: number | null;
   readonly partialBy: string | null;
+  readonly moreBy: string | null;
   /** As in `ScanPage`. */
   readonly isVague: boolean;
   /** The server's clock when it answered; the own clock where the answer has no date. Unix seconds. */
@@ -128,6 +129,7 @@ export function fetchedPage(page: SourcePage, keys: RowKeys, ask: () => Promise<
     isLast: page.isLast ?? null,
     total: page.total ?? null,
     partialBy: page.partialBy ?? null,
+    moreBy: page.moreBy ?? null,
     isVague: page.isVague ?? false,
     serverSecond,
     ownSecond,

@@ -1,4 +1,4 @@
-import { moreIn, signsOfMore } from '../../../../src/cli/init/more-rows';
+import { moreIn, signsOfMore } from '../../../src/source/more-rows';
 
 const two = [{ id: 1 }, { id: 2 }];
 const signs = (beside: object, path = 'rows') =>

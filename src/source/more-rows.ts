@@ -1,8 +1,5 @@
-import type { Feed } from '../../feeds/feed';
-import { valueAtPath } from '../../json/dotted-path';
-import { ExactNumber, isJsonObject } from '../../json/exact-number';
-import { parsedJson } from '../../source/response-policy';
-import type { PageRequest, RowReader, Source } from '../../source/source';
+import { valueAtPath } from '../json/dotted-path';
+import { ExactNumber, isJsonObject } from '../json/exact-number';
 
 interface Member {
   /** Dotted. */
@@ -67,6 +64,8 @@ const pagesName = /^(total|numberof|numof|num)pages$|^pages(count|total)?$|^last
 const aboutRows =
   /meta|pag(e|ing|ination)|info|continu|cursor|link|next|response|result|^(counts?|hits|totals?)$/;
 
+const isTime = (value: unknown): boolean => /^\d{4}-\d\d-\d\d/.test(String(value));
+
 /** Members that may lead to the next page, wherever they are beside the rows; those with the clearest names first. */
 export function pointersIn(body: unknown, rowsPath: string): Pointer[] {
   const found = membersBeside(body, rowsPath).flatMap((member) => pointerOf(member, body) ?? []);
@@ -81,10 +80,9 @@ function pointerOf({ path, names, value }: Member, body: unknown): Pointer | nul
   // Another member may have the same path, as names can have dots themselves.
   if (['', '0'].includes(text) || otherNext.test(whole) || valueAtPath(body, path) !== value) return null;
   const isAddress = address.test(text) && whole.includes('next');
-  const isTime = /^\d{4}-\d\d-\d\d/.test(text);
-  const isTextNext = typeof value === 'string' && !isTime && textNext.test(`${plain(name)}:${text}`);
+  const isTextNext = typeof value === 'string' && !isTime(text) && textNext.test(`${plain(name)}:${text}`);
   const isSure = nextName.test(whole) || isTextNext;
-  const isMaybe = maybeNext.test(plain(name)) || (plain(name).includes('next') && !isTime);
+  const isMaybe = maybeNext.test(plain(name)) || (plain(name).includes('next') && !isTime(text));
   return isSure || isAddress || isMaybe ? { path, name, value: text, isAddress, isSure } : null;
 }
 
@@ -107,10 +105,7 @@ export function signsOfMore(
   const rows = rowsPath === '' ? body : valueAtPath(body, rowsPath);
   const count = Array.isArray(rows) ? rows.length : 0;
   const members = membersBeside(body, rowsPath);
-  const links = members.flatMap((member) => {
-    const found = linksOf(member) ?? pointerSign(member, body);
-    return found === null ? [] : [about(member, rowsPath, found)];
-  });
+  const links = linkSigns(members, body, rowsPath);
   const flags = members.flatMap((member) => flagOf(member, rowsPath));
   const totals = [
     ...members.flatMap((member) => totalOf(member, rowsPath, count)),
@@ -133,6 +128,29 @@ export function signsOfMore(
     isSure,
     ...(sign.isCursor === true && { isCursor: true }),
   }));
+}
+
+/**
+ * The member by which an answer says that a next page follows, for an answer that names none where the feed's paging looks; null: none.
+ * A total counts other rows at some APIs, and a time may be when to ask again.
+ */
+export function moreBy(body: unknown, rowsPath: string): string | null {
+  const members = membersBeside(body, rowsPath);
+  const flags = members.flatMap((member) => flagOf(member, rowsPath)).filter(({ isSure }) => isSure);
+  if (flags.some(({ isMore }) => !isMore)) return null;
+  const links = linkSigns(
+    members.filter(({ value }) => !isTime(value)),
+    body,
+    rowsPath,
+  );
+  return [...flags, ...links].find(({ isSure }) => isSure)?.path ?? null;
+}
+
+function linkSigns(members: readonly Member[], body: unknown, rowsPath: string): MoreSign[] {
+  return members.flatMap((member) => {
+    const found = linksOf(member) ?? pointerSign(member, body);
+    return found === null ? [] : [about(member, rowsPath, found)];
+  });
 }
 
 /** The name of a header without `X-`, and also without the word behind it, which may be the vendor's. */
@@ -220,37 +238,4 @@ function membersBeside(body: unknown, rowsPath: string, holders: readonly string
     if (path === rowsPath) return [];
     return [{ path, names, value }, ...membersBeside(value, rowsPath, names)];
   });
-}
-
-/**
- * What the first answer says of rows behind it, for people; null: nothing, or the feed counts its pages and goes on by itself.
- * @param request for the first page, behind which the feed's paging has found none
- */
-export async function saidOfMore(
-  feed: Feed,
-  request: PageRequest,
-  source: Source,
-  signal: AbortSignal,
-): Promise<string | null> {
-  const { paging, responseKey } = feed;
-  if (paging.style === 'page' || paging.style === 'offset') return null;
-  let answer: unknown;
-  const readRows: RowReader = (body, mayRead) => {
-    const text = body.shared();
-    if (mayRead(text)) answer = parsedJson(text.toString())?.value;
-    return null;
-  };
-  // With this paging, the body may be read as it came, and the header is, too.
-  const byHeader = { ...feed, paging: { style: 'link', from: null, followPath: true } as const };
-  const { next } = await source.fetchPage(byHeader, { ...request, readRows }, signal);
-  const from = paging.style === 'none' ? undefined : paging.from;
-  const signs = signsOfMore(answer, responseKey, next !== null)
-    // On its last page, an API may name this page again.
-    .filter(({ path, isSure }) => path !== from && (isSure || paging.style === 'none'));
-  if (signs.length === 0) return null;
-  const verb = signs.some(({ isSure }) => isSure) ? 'says' : 'may say';
-  return `the answer ${verb} that there are more rows: ${signs
-    .map(({ said }) => said)
-    .slice(0, 5)
-    .join(', ')}`;
 }
