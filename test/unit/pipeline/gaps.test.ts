@@ -112,3 +112,18 @@ it('pages begin again if an empty answer comes before a body that is too large',
   for (const n of [0, 1]) await reader.read(0, n, 20 * n);
   expect(await reader.read(0, 2, 40)).toBe('page-size-changed');
 });
+
+it.each([{}, { range: 3_600 }] as const)(
+  'a reconcile finds rows of the very second at which a feed begins, if the filter leaves out the second that it is asked for: %j',
+  async (traits) => {
+    publisher = await styledPublisher(
+      { since: 'after', cap: 20, ...traits },
+      { pageSize: 20, beginAt: NOW - 10_000 },
+    );
+    for (let i = 0; i < 60; i++) publisher.vendor.write(`r${i}`, NOW - 10_000 + (i < 3 ? 0 : i * 100));
+    await publisher.poll();
+    await publisher.poll();
+    await publisher.reconcile();
+    expect(await publisher.topic('ipos')).toHaveLength(60);
+  },
+);

@@ -120,7 +120,9 @@ export class PageReader {
 
   /** The second that the filter is asked for to see the rows from another second on. */
   least(from: number): number {
-    return Math.max(this.feed.beginAt ?? 0, from - this.known.lag);
+    const { beginAt = 0 } = this.feed;
+    // A filter that leaves out the second that it is asked for shows the rows of `beginAt` when it is asked for the second before.
+    return Math.max(beginAt - Math.min(beginAt, this.known.lag, 1), from - this.known.lag);
   }
 
   /** The last second that an answer from a second on shows; Infinity if the API sets no range. */
