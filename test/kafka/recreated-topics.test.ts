@@ -100,7 +100,14 @@ describe.each(['beginning', 'end'] as const)('a group that began at the %s', (fr
       expect([...one.seen].sort()).toEqual(
         [...before, ...values('old', 10), ...values('other', 5), ...values('new', count)].sort(),
       );
-      await until(async () => (await places())[topic()] === String(count));
+      const place = async () => ({
+        at: (await places())[topic()],
+        failure: one.failure(),
+        warned: one.warnings,
+      });
+      // What is found is shown if it does not come.
+      await until(async () => (await place()).at === String(count)).catch(() => undefined);
+      expect(await place()).toMatchObject({ at: String(count), failure: null });
       await one.stop();
     },
   );
