@@ -49,6 +49,7 @@ export function isNextInBody(paging: PagingStyle): boolean {
 /** Whether an answer ends the pages by naming no next one. It may have named it at another member. */
 export function isEndUnsaid(paging: PagingStyle): boolean {
   if (paging.style === 'link') return paging.from !== null;
+  if (paging.style === 'none') return true;
   return paging.style === 'cursor' && paging.hasMore === undefined && paging.lastRow === undefined;
 }
 

@@ -17,7 +17,14 @@ import type { Body } from './body';
 import { aroundByte, brokenUtf8, inUtf8 } from './charset';
 import { partialBy, reportedCode, reportsError, saysFailure, vendorMessage } from './error-report';
 import { moreBy } from './more-rows';
-import { type Following, isEndUnsaid, isNextInBody, type NextPageContext, nextPage } from './next-page';
+import {
+  type Following,
+  isEndUnsaid,
+  isNextInBody,
+  type NextPageContext,
+  nextLink,
+  nextPage,
+} from './next-page';
 import { failure, type RowReader, type SourceFailure, type SourcePage } from './source';
 
 /** One answer, its body complete and decompressed. Header names are in lower case. */
@@ -296,14 +303,20 @@ function answered(code: ErrorCode, what: string, { request, status }: Answer): S
   return failure(code, `${request} answered ${status} with ${what}`);
 }
 
+/** As `SourcePage.moreBy`; null: nothing says so. */
+function saidOfMore(parsed: unknown, { headers, paging, responseKey }: Answer): string | null {
+  if (!isEndUnsaid(paging)) return null;
+  if (nextLink(headers.link) !== null) return 'Link';
+  return isNextInBody(paging) ? moreBy(parsed, responseKey) : null;
+}
+
 function page(rows: Rows | SourceFailure, parsed: unknown, answer: Answer): ReadRows | SourceFailure {
   if ('kind' in rows) return rows;
   const next = nextPage(rows, parsed, answer.headers.link, answer);
   if (next.kind === 'failure') return next;
   const kept = answer.omit.length === 0 ? { rows } : withoutMembers(rows, answer.omit);
   const partial = isObject(parsed) ? partialBy(parsed) : null;
-  const isEnd = rows.length > 0 && next.next === null && isEndUnsaid(answer.paging);
-  const more = isEnd ? moreBy(parsed, answer.responseKey) : null;
+  const more = rows.length > 0 && next.next === null ? saidOfMore(parsed, answer) : null;
   return {
     ...{ ...next, kind: 'page', ...kept },
     ...(rows === noList && { isVague: true }),

@@ -75,7 +75,7 @@ export interface SourcePage {
   readonly isLast?: boolean;
   /** The number of all rows of the query, from `paging.total`; null or absent: the answer has none. */
   readonly total?: number | null;
-  /** An answer that names no next page says that one follows, at the member with this path. */
+  /** An answer that names no next page says that one follows, at the member with this path, or by the header `Link`. */
   readonly moreBy?: string;
   /** The answer says that it has left out rows, at the member with this path. */
   readonly partialBy?: string;

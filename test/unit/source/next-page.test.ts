@@ -42,6 +42,20 @@ it.each<[string | undefined, PagingStyle, object]>([
   expect([read.next, read.moreBy]).toEqual([null, by]);
 });
 
+it.each<[string | undefined, PagingStyle]>([
+  ['Link', { style: 'none' }],
+  ['Link', inBody],
+  [undefined, { style: 'page' }],
+])(
+  'the header Link may say that there is a next page that the feed does not ask for (%s, %j)',
+  async (by, paging) => {
+    const link = '<https://api.example/ipos?page=2>; rel="next"';
+    const api = await server((_, response) => sendJson(response, { ipos: rows }, 200, { link }));
+    const read = await source(api.url).fetchPage(pagedBy(paging), page, never);
+    expect([read.next, read.moreBy]).toEqual([null, by]);
+  },
+);
+
 it.each([
   ['there is more', { ipos: [], meta: { next: 'n', more: true } }, 'n'],
   ['there is no more', { ipos: [], meta: { next: 'n', more: false } }, null],
