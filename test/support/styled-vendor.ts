@@ -280,7 +280,7 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
     const said = (from: number): Pick<SourcePage, 'isLast' | 'total'> => {
       if (shape.says === 'nothing') return {};
       if (shape.says === 'more') return { isLast: from + size >= all.length };
-      if (shape.says === 'total of all') return { total: vendor.rows.size };
+      if (shape.says === 'total of all') return { total: [...shown()].length };
       return { total: shape.says === 'total' ? all.length : Math.min(all.length, 20) };
     };
     if (shape.style === 'none')
