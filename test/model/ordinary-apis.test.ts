@@ -298,7 +298,9 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
           : vendor;
       const page = await asked.fetchPage(feed, request, signal);
       const idOf = (row: unknown) => (row as VendorRow).id;
-      const ids = isDue(unrest.lacks) ? page.rows.map(idOf).filter((id) => !unshown.has(id)) : [];
+      // A first page that names no next one and is shorter than such pages were looks like all that is left.
+      const lacks = shape.isNextLost ? 0 : unrest.lacks;
+      const ids = isDue(lacks) ? page.rows.map(idOf).filter((id) => !unshown.has(id)) : [];
       const lacking = ids[(requests * 7) % Math.max(1, ids.length)];
       for (const row of page.rows) unshown.delete(idOf(row));
       if (lacking !== undefined) unshown.add(lacking);
