@@ -46,6 +46,8 @@ export function placeName({ topic, topicId, partition }: AssignedPartition): str
  * while after it was committed; old ones even while the group runs.
  */
 const TICK_MS = 10_000;
+/** For a topic that was created again: a crash right after the brokers removed the offsets would lose the position. */
+const RECREATED_TICK_MS = 1_000;
 const MOST_TICKS = 360;
 
 /** Works on one partition until it is revoked, and tells the group how far it is. */
@@ -64,6 +66,7 @@ export async function workOn(
   /** Since the last commit, and when it is committed again. */
   let [ticks, againAt] = [0, 1];
   let isTelling = false;
+  const tickMs = place.isRecreated ? RECREATED_TICK_MS : TICK_MS;
   let why = '';
   let committedAt = performance.now();
   // The position at which a group begins is committed before any later event comes, and so is a position that was not committed
@@ -75,7 +78,7 @@ export async function workOn(
     const isTold = next === committed && place.settled(next) === told;
     ticks += 1;
     if ((!isTold || ticks >= againAt) && !isTelling && !place.revoked.aborted) tell().catch(notTold);
-  }, TICK_MS).unref();
+  }, tickMs).unref();
   try {
     for await (const records of place.records(next, goesOn)) {
       isUnread = false;
