@@ -183,8 +183,9 @@ function keyed(offset: SourceOffset, feed: Feed): SourceOffset {
 function inScope(offset: SourceOffset, feed: Feed, scope: string): SourceOffset {
   if (offset.scope === scope) return offset;
   const { incarnation, id_field, owner, owner_epoch, commit, seq, record_count, partition_counts } = offset;
-  const { paused, ts_ms } = offset;
-  const kept = { id_field, owner, owner_epoch, commit, seq, record_count, partition_counts, paused, ts_ms };
+  const { paused, topic_ids, ts_ms } = offset;
+  const counts = { seq, record_count, partition_counts };
+  const kept = { id_field, owner, owner_epoch, commit, ...counts, paused, topic_ids, ts_ms };
   const since = { scope_seq: seq, scope_since_ms: Date.now(), snapshot_seq: seq };
   const anew = { ...firstSourceOffset(feed.name, incarnation, scope), ...kept, ...since };
   const { snapshot, snapshot_completed_ms, high_water_mark } = offset;

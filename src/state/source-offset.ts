@@ -26,7 +26,7 @@ export const nothingLearned = {
 /** Every record is read and published once more. */
 export function snapshotAgain({ seq }: SourceOffset) {
   const pending = { snapshot: 'pending', snapshot_completed_ms: null, snapshot_seq: seq } as const;
-  return { ...nothingLearned, ...pending, high_water_mark: 0, begins_at: 0 };
+  return { ...nothingLearned, ...pending, high_water_mark: 0, begins_at: 0, lost_topics: [] };
 }
 
 export function firstSourceOffset(feed: string, incarnation: string, scope: string): SourceOffset {
@@ -61,6 +61,8 @@ export function firstSourceOffset(feed: string, incarnation: string, scope: stri
     last_error: null,
     withheld_deletes: 0,
     drift: [],
+    topic_ids: [],
+    lost_topics: [],
     ts_ms: 0,
   };
 }

@@ -12,10 +12,10 @@ export async function resetState(
 ): Promise<{ readonly records: number; readonly incarnation: string }> {
   const { feed, state, topics, images, session } = deps;
   const pending = state.begin();
-  const { scope, scope_since_ms, paused } = state.offset;
+  const { scope, scope_since_ms, paused, topic_ids } = state.offset;
   const first = newOffset(feed, scope, Date.now());
   const { incarnation } = first;
-  pending.moveOffset({ ...first, scope_since_ms, paused });
+  pending.moveOffset({ ...first, scope_since_ms, paused, topic_ids });
   let records = 0;
   // Encoded one by one: all at once, hundreds of thousands would block the process for seconds.
   const gathered = session.gather();

@@ -21,17 +21,22 @@ it('the first position of a feed can be stored, and says that nothing has happen
   expect(said).toStrictEqual([]);
 });
 
-it('a position without the age of changes is read, and an earlier version reads one with it', () => {
-  const versionOf = (version: number) =>
-    JSON.parse(readFileSync(versionFile(historyFolder, 'ipos.source-offset-value', version), 'utf8'));
-  const [earlier, present] = [5, 6].map((version) =>
-    wireType<Partial<SourceOffset>>(versionOf(version), version),
-  );
-  earlier!.addWriter(6, versionOf(6));
-  present!.addWriter(5, versionOf(5));
-  const { least_change_age_ms, ...others } = firstSourceOffset('ipos', 'abcd1234', 'scope');
-  expect(present!.decode(earlier!.encode(others))).toEqual({ ...others, least_change_age_ms: 0 });
-  expect(earlier!.decode(present!.encode({ ...others, least_change_age_ms: 61_000 }))).toEqual(others);
+it.each<[number, Partial<SourceOffset>]>([
+  [5, { least_change_age_ms: 61_000 }],
+  [6, { topic_ids: [{ topic: 'ipos', id: 'c1' }], lost_topics: ['ipos'] }],
+])('a position of version %i is read by the next version, and the other way round', (version, added) => {
+  const schemaOf = (one: number) =>
+    JSON.parse(readFileSync(versionFile(historyFolder, 'ipos.source-offset-value', one), 'utf8'));
+  const [earlier, next] = [version, version + 1].map((one) => wireType<object>(schemaOf(one), one));
+  earlier!.addWriter(version + 1, schemaOf(version + 1));
+  next!.addWriter(version, schemaOf(version));
+  const first = Object.entries(firstSourceOffset('ipos', 'abcd1234', 'scope'));
+  const [before, since] = [version, version + 1].map((one) => {
+    const names = schemaOf(one).fields.map(({ name }: { readonly name: string }) => name);
+    return Object.fromEntries(first.filter(([name]) => names.includes(name)));
+  });
+  expect(next!.decode(earlier!.encode(before!))).toEqual(since);
+  expect(earlier!.decode(next!.encode({ ...since, ...added }))).toEqual(before);
 });
 
 it('incarnations are short, and no two are alike', () => {
