@@ -41,6 +41,32 @@ export function isCompacted(spec: Pick<TopicSpec, 'cleanup'>): boolean {
   return spec.cleanup !== 'delete';
 }
 
+/** The topics with the feed's history, of which no copy is in its state. */
+export function eventTopics(topics: FeedTopics): string[] {
+  const plain = allTopics(topics).filter((spec) => !isCompacted(spec));
+  return plain.map(({ name }) => name);
+}
+
+/** Of these topics those that have another id than before. A topic whose id is not known, now or before, may be the same. */
+export function createdAgain(
+  topics: readonly string[],
+  before: ReadonlyMap<string, string>,
+  now: ReadonlyMap<string, string>,
+): string[] {
+  return topics.filter(
+    (topic) => (before.get(topic) ?? now.get(topic)) !== (now.get(topic) ?? before.get(topic)),
+  );
+}
+
+export function historyLost(feed: string, topics: readonly string[]): HighwaterError {
+  const [topic, were] = topics.length === 1 ? ['Topic', 'was'] : ['Topics', 'were'];
+  const what = `${topic} ${topics.join(', ')} ${were} deleted and created again: the earlier events are gone.`;
+  return new HighwaterError('LOG_TOPIC_LOST', what, {
+    now: 'The feed goes on with the same images and numbers; new events are published.',
+    remedy: `Find out who deletes topics. \`highwater snapshot ${feed}\` publishes every record again.`,
+  });
+}
+
 /**
  * @param now the topic's id, and places in its partitions that lie behind every end that it had before
  * @throws HighwaterError LOG_TOPIC_LOST

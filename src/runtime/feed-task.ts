@@ -126,7 +126,7 @@ export async function runFeedTask(
         trouble = noTrouble;
       }
       try {
-        const { held, owned } = await tenure.own();
+        const { held, owned } = await tenure.own(trouble.error?.code === 'LOG_TOPIC_LOST');
         if (await held.work.turn(owned, held.over)) {
           if (trouble.error !== null)
             logger.info(`Feed ${feed.name} is read again.`, { feed: feed.name, after: trouble.error.code });

@@ -68,13 +68,13 @@ export function feedTenure(feed: Feed, deps: FeedTenureDeps, once: boolean, sign
     get isRevoked(): boolean {
       return held?.grant.revoked.aborted ?? false;
     },
-    /** Takes the steps that are missing. @throws HighwaterError of the membership, or as `acquireFeed` */
-    async own(): Promise<{ readonly held: Held; readonly owned: OwnedFeed }> {
+    /** Takes the steps that are missing. @param isLossTold as `acquireFeed`. @throws HighwaterError of the membership, or as `acquireFeed` */
+    async own(isLossTold = false): Promise<{ readonly held: Held; readonly owned: OwnedFeed }> {
       held ??= await hold();
       if (owned === null) {
         tell({ kind: 'restoring', feed: feed.name });
         await closed;
-        owned = await takeOver(feed, deps, held);
+        owned = await takeOver(feed, { ...deps, isLossTold }, held);
       }
       return { held, owned };
     },

@@ -14,6 +14,7 @@ import { type Source, sourceReading } from '../source/source';
 import { feedState, type RestoredState } from '../state/feed-state';
 import { type RestoreDeps, restore } from '../state/restore';
 import { createRowReader } from '../transcoder/transcoder';
+import { noteTopics } from './note-topics';
 
 type OfPoll = 'appId' | 'instance' | 'onPage' | 'onTouch' | 'onOtherChanges' | 'pause';
 type OfRestore = 'registry' | 'logger' | 'topics' | 'scope' | 'stateDir' | 'onRestore';
@@ -24,6 +25,8 @@ export interface OwnedFeedDeps extends Pick<PollDeps, OfPoll>, Pick<RestoreDeps,
   readonly patientSource?: Source;
   /** Drift of the feed in this process, over all its ownerships; if left out, only over this ownership. */
   readonly drift?: Drift;
+  /** This process has just said that a topic of the feed was lost. */
+  readonly isLossTold?: boolean;
 }
 
 /** A feed that this process owns: its session, its restored state, and all that a poll needs. */
@@ -75,27 +78,24 @@ export async function acquireFeed(
     const decode = createDecoder(feed, recordShape(record));
     const readRows = createRowReader(feed, record, codec.image);
     const patientSource = deps.patientSource ?? deps.source;
-    return {
+    const pollDeps: PollDeps = {
+      ...deps,
+      feed,
+      source: sourceReading(deps.source, readRows),
+      patientSource: sourceReading(patientSource, readRows),
       session,
-      release,
-      close: () => release().finally(() => closed),
-      deps: {
-        ...deps,
-        feed,
-        source: sourceReading(deps.source, readRows),
-        patientSource: sourceReading(patientSource, readRows),
-        session,
-        state,
-        codec,
-        decode,
-        images,
-        earlier: new EarlierContents(),
-        firstSights: new FirstSights(state.offset.ts_ms),
-        encoder: new Encoder(feed, topics, codec),
-        drift: deps.drift ?? createDrift(feed, deps.logger),
-        witnesses: new Set(),
-      },
+      state,
+      codec,
+      decode,
+      images,
+      earlier: new EarlierContents(),
+      firstSights: new FirstSights(state.offset.ts_ms),
+      encoder: new Encoder(feed, topics, codec),
+      drift: deps.drift ?? createDrift(feed, deps.logger),
+      witnesses: new Set(),
     };
+    await noteTopics(pollDeps, deps.isLossTold ?? false);
+    return { session, release, close: () => release().finally(() => closed), deps: pollDeps };
   } catch (error) {
     // The first error has the reason.
     restored?.images.close();

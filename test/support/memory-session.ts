@@ -24,6 +24,7 @@ export function memorySession(maxRecordBytes = Number.POSITIVE_INFINITY): Memory
     transactions,
     beforeCommit: async () => {},
     ownerEpoch: 'epoch',
+    topicIds: new Map(),
     maxRecordBytes,
     partitionsOf: () => PARTITIONS,
     failNext(error) {

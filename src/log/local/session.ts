@@ -34,6 +34,7 @@ export async function openSession(
 
   const session: FeedSession = {
     ownerEpoch,
+    topicIds: new Map(),
     maxRecordBytes: Infinity,
     partitionsOf(topic) {
       const spec = owned.get(topic);

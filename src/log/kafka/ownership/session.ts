@@ -4,7 +4,7 @@ import { type ErrorCode, HighwaterError } from '../../../errors';
 import type { BatchPosition, FeedSession, TopicEnd, TransactionBatch } from '../../commit-log';
 import { assertOwn, recordsOf } from '../../gathered';
 import type { Grant } from '../../membership';
-import { assertReaches } from '../../topics';
+import { assertReaches, createdAgain, eventTopics, historyLost } from '../../topics';
 import { drop } from '../connection/cluster';
 import { isForbidden, isRefusedProducer, kafkaFailure, passesByItself } from '../connection/kafka-failure';
 import { PartitionedRecords, type PartitionSends } from '../producer/partitioned-records';
@@ -37,6 +37,9 @@ export interface LogLimits {
 /** How long an acquisition waits for the answer of the other instances, in ms. */
 const CONFIRM_MS = 20_000;
 
+/** How often, at most, batches look whether their topics are still the same, and for how long they wait for that. In ms. */
+const [LOOK_MS, LOOK_WAIT_MS] = [10_000, 1_000];
+
 /** How often a batch that the brokers refuse is written before the poll fails. */
 const ATTEMPTS = 3;
 
@@ -51,7 +54,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   // As late as possible: an instance that was away does not know yet that it lost the feed.
   await assertStillOwned(deps, CONFIRM_MS);
   // Before the fences: if a topic is created again in between, the new one's offsets go by the old one's id, which no later session finds.
-  const ids = await topicIds(deps.cluster, compacted).catch(() => new Map<string, string>());
+  const ids = await topicIds(deps.cluster, [...partitions.keys()]).catch(() => new Map<string, string>());
+  let nextLookAt = performance.now() + LOOK_MS;
   let producer: TransactionalProducer | null = await takeOver(deps, compacted, written);
   /** Why the session is over, once it is. */
   let over: HighwaterError | null = null;
@@ -151,6 +155,24 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     }
   }
 
+  /**
+   * A topic of events that was created again takes records like the old one, and their offsets are not compared.
+   * @throws HighwaterError LOG_TOPIC_LOST, LOG_CLOSED
+   */
+  async function assertSameTopics(): Promise<void> {
+    if (performance.now() < nextLookAt) return;
+    const names = eventTopics(topics);
+    const late = () => new Error('the brokers did not answer in time');
+    const now = await unlessLate(topicIds(deps.cluster, names), LOOK_WAIT_MS, deps.signal, late).catch(
+      () => ids,
+    );
+    nextLookAt = performance.now() + LOOK_MS;
+    // The session was released in the meantime.
+    if (over !== null) throw over;
+    const lost = createdAgain(names, ids, now);
+    if (lost.length > 0) throw end(historyLost(feed, lost));
+  }
+
   /** @throws HighwaterError as `commit` */
   async function writeRepeatedly(prepared: readonly PartitionSends[], position: BatchPosition) {
     for (let attempt = 1; ; attempt++) {
@@ -190,6 +212,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
 
   const session: FeedSession = {
     ownerEpoch,
+    topicIds: ids,
     maxRecordBytes: deps.maxRecordBytes,
     partitionsOf,
     gather,
@@ -218,6 +241,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       const gathered = gatheredOf(batch);
       underWay++;
       try {
+        await assertSameTopics();
         await writeRepeatedly(gathered.sends(), position);
         commit = position.commit;
       } finally {
