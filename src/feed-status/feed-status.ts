@@ -2,6 +2,7 @@ import { errorKinds } from '../errors';
 import type { Feed } from '../feeds/feed';
 import { counted } from '../format/counted';
 import { durationText, settingText } from '../format/durations';
+import { historyLost } from '../log/topics';
 import type { DriftedMember, SourceOffset } from '../state/source-offset';
 
 /**
@@ -250,6 +251,7 @@ export function problemsOf(known: FeedKnowledge, judged: Judged, nowMs: number):
     condition === 'behind' && failure === null && !being_read && behind(judged, offset, nowMs),
     isWell && hasNoRows(known) && noRows(name),
     letters && deadLetters(name, letters, known.deadLetterReason ?? null),
+    offset !== null && offset.lost_topics.length > 0 && lostHistory(name, offset.lost_topics),
     offset?.withheld_deletes && withheld(name, offset.withheld_deletes),
     condition !== 'parked' && isReconcileOverdue(known, nowMs) && reconcileOverdue(known, nowMs),
     offset !== null && offset.drift.length > 0 && drift(offset.drift),
@@ -338,6 +340,11 @@ function deadLetters(feed: string, count: number, reason: string | null): FeedPr
     what: `${counted(count, 'row')} could not be published, and ${count === 1 ? 'is a dead letter' : 'are dead letters'}.${latest}`,
     remedy: `\`highwater dead-letters list ${feed}\` says why; then \`highwater dead-letters retry ${feed}\`.`,
   };
+}
+
+function lostHistory(feed: string, topics: readonly string[]): FeedProblem {
+  const { code, message, remedy } = historyLost(feed, topics);
+  return { code, severity: 'warning', what: message, remedy };
 }
 
 function withheld(feed: string, count: number): FeedProblem {

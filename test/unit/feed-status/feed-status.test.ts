@@ -191,6 +191,14 @@ describe('the problems of a feed', () => {
     );
   });
 
+  it('names the topics whose events were lost, with the command that publishes every record again', () => {
+    const status = own({ lost_topics: ['ipos', 'ipos.deal-status'] });
+    expect(codes(status)).toEqual(['warning LOG_TOPIC_LOST']);
+    const [{ what, remedy }] = status.problems as [(typeof status.problems)[number]];
+    expect(what).toContain('ipos, ipos.deal-status were deleted and created again');
+    expect(remedy).toContain('`highwater snapshot ipos`');
+  });
+
   it.each([
     ['the last one', { last_reconcile_ms: NOW - 2 * DAY - 1 }, 'The last reconcile ended 2 d ago, and'],
     [
