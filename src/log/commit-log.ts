@@ -49,7 +49,7 @@ export interface CommitLog extends LogReader {
 export interface FeedSession {
   /** Random id of this ownership, carried by every source offset that it commits. */
   readonly ownerEpoch: string;
-  /** Of the feed's topics, by name. A topic that is created again gets another. Empty: the log has no ids, or cannot lose a topic. */
+  /** The ids of the feed's topics by their names. A topic that is created again gets another. Empty: the log has no ids, or loses no topic. */
   readonly topicIds: ReadonlyMap<string, string>;
   /** Bytes of the largest record that the log accepts, with key, value and headers. Infinity: any size. */
   readonly maxRecordBytes: number;

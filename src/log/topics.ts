@@ -47,7 +47,7 @@ export function eventTopics(topics: FeedTopics): string[] {
   return plain.map(({ name }) => name);
 }
 
-/** Of these topics those that have another id than before. A topic whose id is not known, now or before, may be the same. */
+/** Finds the topics that have another id than before. A topic whose id is not known, now or before, may be the same. */
 export function createdAgain(
   topics: readonly string[],
   before: ReadonlyMap<string, string>,
