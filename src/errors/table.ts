@@ -501,6 +501,12 @@ const embeddedLog = {
     now: 'Nothing was exported, and the unfinished file was removed.',
     remedy: 'Name a file (--output) in a folder that this user can write to, on a disk with enough room.',
   },
+  OUTPUT_FAILED: {
+    ...lasts,
+    what: 'The standard output could not be written, for example because the disk of its file is full.',
+    now: 'The command has ended; its output is cut short.',
+    remedy: 'Write to a disk with enough room, and run the command again.',
+  },
   EXPORT_VALUE: {
     ...lasts,
     what: 'A value does not fit the type of its column. With --decimals, a text must be a number with no more digits after its point than the column has.',
