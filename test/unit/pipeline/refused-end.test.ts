@@ -83,3 +83,19 @@ it.each(limited)(
     expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
   },
 );
+
+it.each([{ filter: false }, { order: 'newest' }] as const)(
+  'an API that leaves rows out of its pages, the first one above all, is read: %j',
+  async (one) => {
+    await start(0, { hides: true, ...one });
+    const isHidden = (i: number) => i < 20 || (i >= 200 && i < 205);
+    for (let i = 0; i < 290; i++) {
+      const second = publisher.shape.order === 'newest' ? -i : i;
+      publisher.vendor.write(`${isHidden(i) ? 'hidden' : 'r'}${i}`, NOW - 9_000 + second);
+    }
+    await publisher.poll();
+    await publisher.poll({ wide: true });
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: null });
+    expect(publisher.unknown().filter((id) => !id.startsWith('hidden'))).toEqual([]);
+  },
+);

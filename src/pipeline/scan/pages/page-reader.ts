@@ -79,6 +79,7 @@ export class PageReader {
       (...asked) => this.fetchContinued(...asked),
       () => this.fullLength(),
       () => this.endTest.isThorough,
+      ({ facts }) => this.announced.noteDoubt(facts.length),
     );
     this.namedNext = new NamedNext(feed, this.announced, (...asked) => this.fetchContinued(...asked));
   }
@@ -352,7 +353,8 @@ export class PageReader {
     } catch (error) {
       const last = this.last.get(from);
       if (last === undefined || last.offset >= offset || !isCode(error, REFUSALS)) throw error;
-      const isFull = last.length >= (last.n === 0 ? this.feed.pageSize : this.fullLength(last.n));
+      const full = last.n === 0 ? this.feed.pageSize : Math.min(this.fullLength(), last.longest);
+      const isFull = last.length >= full;
       const mayBeLimit = isFull && !isCode(error, ['SOURCE_NOT_FOUND']);
       const read = { ...last, from, shown: rows };
       if (mayBeLimit && !(await showsEnd(this.feed, this, read, this.isWhole(from)))) throw error;
@@ -366,7 +368,8 @@ export class PageReader {
     const length = page?.facts.length ?? 0;
     const known = last.get(from);
     const isLater = known === undefined || known.offset <= offset || known.pageSize !== pageSize;
-    if ((length > 0 || n === 0) && isLater) last.set(from, { n, offset, length, pageSize });
+    const longest = Math.max(length, known?.pageSize === pageSize ? known.longest : 0);
+    if ((length > 0 || n === 0) && isLater) last.set(from, { n, offset, length, longest, pageSize });
     if (last.size > MOST_ANCHORS) last.delete(last.keys().next().value!);
     return page;
   }
