@@ -209,7 +209,7 @@ export class ScanPosition {
 
 /** Rows of any second are left out now, and come once the API is well again. */
 function hasHoles(hidden: HiddenRows | null): boolean {
-  return hidden !== null && ['partial', 'no next', 'no list', 'gap'].includes(hidden.by);
+  return hidden !== null && ['partial', 'no next', 'itself', 'no list', 'gap'].includes(hidden.by);
 }
 
 function saidOfHidden(hidden: HiddenRows): string {
@@ -233,6 +233,11 @@ function saidOfHidden(hidden: HiddenRows): string {
         `an answer of ${hidden.rows} rows names no next page, and there must be one. Ask the API once, and compare its answer with ` +
         'paging of the feed: the member that names the next page may have another name now. Or the API shows only so many rows: ask for ' +
         'fewer at once (parameters.updatedSince, or the query of the feed).'
+      );
+    case 'itself':
+      return (
+        `an answer of ${hidden.rows} rows begins with rows of the page before, and names itself as the next page. If pages are asked for by a ` +
+        'time, more rows of that time never come: ask for longer pages (pageSize).'
       );
     case 'total':
       return `the API counts ${hidden.total} rows, and shows ${hidden.shown}. ${remedy} paging.total.`;

@@ -9,6 +9,7 @@ export type HiddenRows =
   | { readonly by: 'no list' }
   | { readonly by: 'gap'; readonly page: number }
   | { readonly by: 'no next'; readonly rows: number }
+  | { readonly by: 'itself'; readonly rows: number }
   | { readonly by: 'total'; readonly total: number; readonly shown: number };
 
 /** Watches whether the rows that the answers of a scan announce also come. */
@@ -42,6 +43,11 @@ export class Announced {
     this.isTotalFiltered ||= isLess || isOther;
     if (this.isTotalFiltered) this.hidden ??= this.unshown;
     this.latestTotal = { from, total };
+  }
+
+  /** @param rows of a page that names itself as the next one, and may not be the last */
+  noteDoubt(rows: number): void {
+    this.hidden ??= { by: 'itself', rows };
   }
 
   noteRows(rows: number): void {
