@@ -209,7 +209,7 @@ export class ScanPosition {
 
 /** Rows of any second are left out now, and come once the API is well again. */
 function hasHoles(hidden: HiddenRows | null): boolean {
-  return hidden !== null && ['partial', 'no next', 'itself', 'no list', 'gap'].includes(hidden.by);
+  return hidden !== null && ['partial', 'no next', 'itself', 'no list', 'refusal', 'gap'].includes(hidden.by);
 }
 
 function saidOfHidden(hidden: HiddenRows): string {
@@ -223,6 +223,11 @@ function saidOfHidden(hidden: HiddenRows): string {
       return `the API says that more rows follow, and the next page has none. ${remedy} paging.hasMore.`;
     case 'no list':
       return 'an answer behind a full page has no list of rows, and fewer records came than are known. The next poll asks again.';
+    case 'refusal':
+      return (
+        `the API refuses the page behind ${hidden.rows} rows, which fill their pages, and fewer records came than are known. A limit of paging ` +
+        'may be there. If there is none, ask for pages of another length (pageSize), so that the last one is not full.'
+      );
     case 'gap':
       return (
         `page ${hidden.page} (counted from 0) has no rows, and a later one has some: the API cuts pages first, and then leaves out rows, for ` +

@@ -1,4 +1,5 @@
 import { HighwaterError } from '../../../src/errors';
+import { reconciled } from '../../support/operations';
 import { NOW, type StyledPublisher, styledPublisher } from '../../support/styled-publisher';
 import type { VendorShape } from '../../support/styled-vendor';
 
@@ -99,3 +100,16 @@ it.each([{ filter: false }, { order: 'newest' }] as const)(
     expect(publisher.unknown().filter((id) => !id.startsWith('hidden'))).toEqual([]);
   },
 );
+
+it('a record that is gone in front of full pages is not deleted, and what is said of it helps', async () => {
+  await start(101, { filter: false });
+  await publisher.poll();
+  publisher.vendor.rows.delete('r5');
+  expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+  expect(publisher.logger.warnings.join()).toMatch(
+    /refuses the page behind 100 rows.*another length \(pageSize\)/,
+  );
+  const feed = { ...publisher.feed, pageSize: 99 };
+  await publisher.restart({ feed });
+  expect(await reconciled(publisher, feed, {})).toMatchObject({ deleted: 1, why: null });
+});

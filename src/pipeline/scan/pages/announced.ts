@@ -7,6 +7,7 @@ export type HiddenRows =
   | { readonly by: 'partial'; readonly member: string }
   | { readonly by: 'more' }
   | { readonly by: 'no list' }
+  | { readonly by: 'refusal'; readonly rows: number }
   | { readonly by: 'gap'; readonly page: number }
   | { readonly by: 'no next'; readonly rows: number }
   | { readonly by: 'itself'; readonly rows: number }
