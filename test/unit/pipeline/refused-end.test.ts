@@ -85,6 +85,20 @@ it.each(limited)(
   },
 );
 
+it.each([{}, { filter: false }, { dated: false }] as const)(
+  'it is said that a limit may end full pages, if nothing else tells: %j',
+  async (one) => {
+    await start(800, { first: 'zero', pastEnd: 'empty', order: 'newest', ...one });
+    publisher.vendor.shows = (page, { pageOffset, pageSize }) => {
+      const begin = pageOffset * pageSize;
+      if (begin < 500) return { ...page, rows: page.rows.slice(0, 500 - begin) };
+      throw new HighwaterError('SOURCE_REQUEST_REFUSED', 'GET answered with "page is out of valid range".');
+    };
+    await publisher.poll();
+    expect(publisher.logger.warnings.join()).toContain('the API ended behind exactly 500 rows');
+  },
+);
+
 it.each([{ filter: false }, { order: 'newest' }] as const)(
   'an API that leaves rows out of its pages, the first one above all, is read: %j',
   async (one) => {

@@ -55,6 +55,11 @@ export class Announced {
     if (isRoundLimit(rows)) this.cutAt = rows;
   }
 
+  /** A refusal has ended full pages. If no total counts the same rows, a limit of paging may be there, too, most often at hundreds of rows. */
+  noteRefusedEnd(rows: number): void {
+    if (rows % 100 === 0 && this.latestTotal?.total !== rows) this.cutAt = rows;
+  }
+
   /** Whether known records have not come. Then the API may be in trouble, if an answer without a list ends the pages. */
   lacks(shown: number): boolean {
     return Number.isFinite(this.shownRecords) && shown < this.shownRecords;

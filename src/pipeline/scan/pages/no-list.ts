@@ -49,9 +49,9 @@ export async function showsEnd(
 ): Promise<boolean> {
   const { announced } = reader;
   if (isWhole && announced.lacks(read.shown)) announced.hidden ??= { by: 'refusal', rows: read.shown };
-  if (announced.trueEnd === read.shown) return true;
-  if (!(await showsLastRows(feed, reader, read))) return false;
+  if (announced.trueEnd !== read.shown && !(await showsLastRows(feed, reader, read))) return false;
   announced.trueEnd = read.shown;
+  if (isWhole) announced.noteRefusedEnd(read.shown);
   return true;
 }
 
