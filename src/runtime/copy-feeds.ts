@@ -83,7 +83,7 @@ export async function copyFeeds(
   }
 }
 
-/** Of the source offsets before the last one. */
+/** What the source offsets say before the last one. */
 const unfinished = {
   partition_counts: [],
   parked: 'STATE_DAMAGED',
