@@ -1,5 +1,5 @@
 import { type Config, loadConfig } from '../../config/load-config';
-import type { HighwaterError } from '../../errors';
+import { HighwaterError } from '../../errors';
 import type { ConsumerLog, GroupPlace, TopicEnds } from '../../log/consumer-log';
 import { openKafkaConsumerLog } from '../../log/kafka/consumer-log';
 import { ownersGroup } from '../../log/kafka/group/owners-protocol';
@@ -80,6 +80,9 @@ async function withLog(
 async function list(name: string | undefined, { log, config, flags, context }: Open): Promise<number> {
   const { length } = config.topicPrefix;
   const found = await log.groups(config.topicPrefix, context.signal);
+  const missing = log.missing();
+  if (found.length === 0 && missing !== null)
+    throw new HighwaterError('LOG_MISSING', `there is no log in ${missing} yet`);
   const wanted = found
     .flatMap(({ groupId, places, ...rest }) =>
       places.map((place) => ({ group: groupId.slice(length), ...rest, ...place })),

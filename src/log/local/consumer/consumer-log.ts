@@ -68,7 +68,7 @@ export function openLocalConsumerLog(
     },
     async groups(prefix) {
       assertOpen();
-      const stored = groupPositions(folder, prefix);
+      const stored = attempt(folder, () => groupPositions(folder, prefix));
       return [...new Set(stored.map(([group]) => group))].map((groupId) => {
         const own = stored.filter(([group]) => group === groupId);
         const places = own.map(([, topic, partition, next, note]) => ({ topic, partition, next, note }));
