@@ -468,7 +468,7 @@ const embeddedLog = {
   },
   BACKUP_INVALID: {
     ...lasts,
-    what: 'The file is not a copy of a log. It is missing or empty, or another database.',
+    what: 'The file is not a whole copy of a log. It is missing, empty or damaged, or another database.',
     now: 'Nothing was restored. The log is as it was.',
     remedy: 'Name a file that `highwater backup` wrote, or another whole copy of a `highwater.db`.',
     see: backupPage,
