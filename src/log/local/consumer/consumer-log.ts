@@ -37,11 +37,13 @@ export function openLocalConsumerLog(
       assertOpen();
       const reader = reading.reader();
       const { partitions } = reader?.topic(topic) ?? { partitions: 0 };
-      const ends = Array.from(
-        { length: partitions },
-        (_, i) => [i, offsetAt(reader!, topic, i, at)] as const,
-      );
-      return { topicId: null, ends: new Map(ends) };
+      const ofEach = <T>(ask: (partition: number) => T) =>
+        new Map(Array.from({ length: partitions }, (_, i) => [i, ask(i)] as const));
+      return {
+        topicId: null,
+        ends: ofEach((i) => offsetAt(reader!, topic, i, at)),
+        gaps: ofEach((i) => reader!.gaps(topic, i)),
+      };
     },
     async *load(topic, signal): AsyncGenerator<LogRecord> {
       signal.throwIfAborted();
