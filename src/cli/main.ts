@@ -5,6 +5,7 @@ import {
   endBySignal,
   keepEnvironmentOutOfReports,
   processInterruption,
+  standardOutput,
   takeProcessWarnings,
 } from './process/this-process';
 import { writeError } from './terminal/terminal';
@@ -14,7 +15,7 @@ const exitAnywayAfterMs = 1_000;
 async function main(): Promise<number> {
   keepEnvironmentOutOfReports();
   takeProcessWarnings();
-  const { argv, env, stdout, stderr } = process;
+  const { argv, env, stderr } = process;
   let cwd: string;
   try {
     cwd = workingDirectory();
@@ -28,7 +29,7 @@ async function main(): Promise<number> {
     args: argv.slice(2),
     env,
     cwd,
-    stdout,
+    stdout: standardOutput(),
     stderr,
     // Node.js opens it when it is first looked at.
     stdin: () => process.stdin,

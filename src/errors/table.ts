@@ -468,7 +468,7 @@ const embeddedLog = {
   },
   BACKUP_INVALID: {
     ...lasts,
-    what: 'The file is not a copy of a log. It is missing or empty, or another database.',
+    what: 'The file is not a whole copy of a log. It is missing, empty or damaged, or another database.',
     now: 'Nothing was restored. The log is as it was.',
     remedy: 'Name a file that `highwater backup` wrote, or another whole copy of a `highwater.db`.',
     see: backupPage,
@@ -500,6 +500,12 @@ const embeddedLog = {
     what: "The export could not be written. The message has the system's reason, such as a folder that is missing or a disk that is full.",
     now: 'Nothing was exported, and the unfinished file was removed.',
     remedy: 'Name a file (--output) in a folder that this user can write to, on a disk with enough room.',
+  },
+  OUTPUT_FAILED: {
+    ...lasts,
+    what: 'The standard output could not be written, for example because the disk of its file is full.',
+    now: 'The command has ended; its output is cut short.',
+    remedy: 'Write to a disk with enough room, and run the command again.',
   },
   EXPORT_VALUE: {
     ...lasts,

@@ -72,6 +72,8 @@ export interface TopicEnds {
   readonly topicId: string | null;
   /** By partition. Null only for `reachable`. */
   readonly ends: ReadonlyMap<number, number | null>;
+  /** By partition: offsets that no record has since the log was restored, from `after` up to `next`. Left out if there are none. */
+  readonly gaps?: ReadonlyMap<number, readonly { readonly after: number; readonly next: number }[]>;
 }
 
 export interface GroupPlace extends Pick<AssignedPartition, 'topic' | 'partition'> {

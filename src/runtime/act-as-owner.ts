@@ -66,8 +66,9 @@ function turnsAlone(feed: Feed, { deps }: OwnedFeed, quiet: boolean, signal: Abo
       if (performance.now() >= nextPollAt && deps.state.offset.snapshot === 'complete') await pollNow();
     },
     async rest(ms) {
+      const end = performance.now() + ms;
       // Polls of the pause tell whether it has to be longer.
-      for (let left = ms; left > 0 && !signal.aborted; left -= feed.pollIntervalMs) {
+      for (let left = ms; left > 0 && !signal.aborted; left = end - performance.now()) {
         await pause(Math.min(left, feed.pollIntervalMs), signal);
         await pollNow();
       }

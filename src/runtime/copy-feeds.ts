@@ -83,6 +83,14 @@ export async function copyFeeds(
   }
 }
 
+/** What the source offsets say before the last one. */
+const unfinished = {
+  partition_counts: [],
+  parked: 'STATE_DAMAGED',
+  last_error: 'STATE_DAMAGED: `highwater copy` has not come to its end.',
+  last_complete_scan_ms: null,
+};
+
 /** End of the full name of a change event's type. */
 const ENVELOPE = '.Envelope';
 
@@ -134,7 +142,7 @@ async function copyFeed(
 
   /**
    * Each transaction ends with a source offset, by which the log tells whether it was committed. No publisher goes on from one without
-   * counts.
+   * counts, and `status` shows it as parked.
    */
   async function write(records: readonly ProducerRecord[], seq: string, end?: LogRecord): Promise<void> {
     commit += 1;
@@ -142,7 +150,7 @@ async function copyFeed(
     const own = {
       commit,
       owner_epoch: session.ownerEpoch,
-      partition_counts: end === undefined ? [] : counts,
+      ...(end === undefined ? unfinished : { partition_counts: counts }),
     };
     const value = await translated(sourceOffset.name, type.encode({ ...stored, ...own }));
     const { timestamp } = (end ?? records.at(-1))!;

@@ -156,7 +156,9 @@ function linkSigns(members: readonly Member[], body: unknown, rowsPath: string):
 /** The name of a header without `X-`, and also without the word behind it, which may be the vendor's. */
 function bareNames(name: string): string[] {
   const bare = name.replace(/^x-/, '');
-  return /limit|rate|quota|time/.test(bare) ? [] : [bare, bare.replace(/^[^-]+-/, '')].map(plain);
+  return /limit|rate|quota|time|retry|expire/.test(bare)
+    ? []
+    : [bare, bare.replace(/^[^-]+-/, '')].map(plain);
 }
 
 function nextInHeader(name: string, value: string): MoreSign[] {

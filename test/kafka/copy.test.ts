@@ -281,6 +281,9 @@ it('no publisher goes on from half a copy; once its topics are deleted, the copy
   expect((await records('ipos')).length).toBeGreaterThan(0);
 
   const onlyIpos = { ...publishing(), HIGHWATER_FEEDS: 'ipos' };
+  const status = start(['status'], onlyIpos);
+  expect((await status.ended()).code).not.toBe(0);
+  expect(status.stdout()).toMatch(/STATE_DAMAGED.*`highwater copy` has not come to its end/);
   const damaged = (await done(['run', '--once'], onlyIpos)).err;
   expect(damaged).toMatch(/`highwater copy` was cut short.*STATE_DAMAGED.*delete all topics of the feed/s);
   const { err } = await copy(onlyIpos);

@@ -100,19 +100,34 @@ export async function findPaging(
   const by = (paging: PagingStyle, parameter: string | null = null) => ({ paging, parameter });
   const firstIdWith = async (parameter: string, value: string) =>
     idsOf(await ask({ ...query, [parameter]: value }))[0] ?? null;
-  /** Whether a page begins behind the rows of the first one. */
-  const isBehind = async (parameter: string, value: string) => {
-    const behind = idsOf(await ask({ ...query, [parameter]: value }));
-    return behind.length > 0 && behind.every((id) => !ids.includes(id));
+  const isApart = (shown: typeof ids, had = ids) =>
+    shown.length > 0 && shown.every((id) => !had.includes(id));
+  /** The rows of a page that begins behind those of the first one; null if it does not. */
+  const behind = async (parameter: string, value: string) => {
+    const shown = idsOf(await ask({ ...query, [parameter]: value }));
+    return isApart(shown) ? shown : null;
   };
-  /** The result of a test, if the first page has stayed as it was: rows that move look like rows of another page. */
-  const whileSteady = async <T>(test: () => Promise<T | null>): Promise<T | null> => {
-    for (let tries = 0; tries < 5; tries++) {
+  const isBehind = async (parameter: string, value: string) => (await behind(parameter, value)) !== null;
+  /** All rows of the first page have moved. On longer pages, rows stay longer. */
+  let isRestless = false;
+  const isShort = Object.keys(query).length > 0;
+  /**
+   * The result of a test, if the first page has stayed as it was: rows that move look like rows of another page.
+   * @param holds if some of its rows have stayed, whether it also holds for all rows that it has had
+   */
+  const whileSteady = async <T>(
+    test: () => Promise<T | null>,
+    holds: (found: T, had: typeof ids) => boolean = () => false,
+  ): Promise<T | null> => {
+    for (let tries = 0; tries < 5 && !(isRestless && isShort); tries++) {
       const found = await test();
       if (found === null) return null;
       const before = ids;
       ids = idsOf(await ask(query));
       if (isDeepStrictEqual(ids, before)) return found;
+      const hasStayed = ids.some((id) => before.includes(id));
+      if (hasStayed && holds(found, [...before, ...ids])) return found;
+      isRestless ||= !hasStayed;
     }
     return null;
   };
@@ -121,28 +136,30 @@ export async function findPaging(
   const addresses = pointers.filter(({ isAddress }) => isAddress).slice(0, MOST_POINTERS);
   for (const { path, value } of [{ path: null, value: nextLink(first.linkHeader) }, ...addresses]) {
     if (value === null) continue;
-    const found = await whileSteady(async () => {
-      const answer = await ask({}, value);
-      const isNew = idsOf(answer).some((id) => !ids.includes(id));
+    const isNext = (answer: Answer, had = ids) => {
+      const isNew = idsOf(answer).some((id) => !had.includes(id));
       // Some APIs name a next page that is empty behind the last one.
       const list = responseKey === '' ? answer.body : valueAtPath(answer.body, responseKey);
-      const isEmpty = Array.isArray(list) && list.length === 0;
-      return isNew || isEmpty ? answer : null;
-    });
+      return isNew || (Array.isArray(list) && list.length === 0);
+    };
+    const found = await whileSteady(async () => {
+      const answer = await ask({}, value);
+      return isNext(answer) ? answer : null;
+    }, isNext);
     if (found !== null)
       return by({ style: 'link', from: path, ...(found.isByPath === true && { followPath: true }) });
   }
   for (const { path, name, value } of pointers.slice(0, MOST_POINTERS))
     for (const parameter of namesOf('cursor', known, parametersFor(name)))
-      if (await whileSteady(async () => (await isBehind(parameter, value)) || null))
+      if (await whileSteady(() => behind(parameter, value), isApart))
         return by({ style: 'cursor', parameter, from: path });
 
   for (const parameter of ids.length === 0 ? [] : namesOf('cursor', known)) {
     const isLed = async () => {
       const lastId = ids.at(-1) ?? null;
-      return (lastId !== null && (await isBehind(parameter, lastId))) || null;
+      return lastId === null ? null : behind(parameter, lastId);
     };
-    if (!(await whileSteady(isLed))) continue;
+    if (!(await whileSteady(isLed, isApart))) continue;
     const hasMore = moreIn(first.body, responseKey);
     return by({ style: 'cursor', parameter, lastRow: idField, ...(hasMore !== null && { hasMore }) });
   }
@@ -158,6 +175,7 @@ export async function findPaging(
     });
     if (found !== null) return by(found, parameter);
   }
+  if (isRestless && isShort) return findPaging({}, { idField, responseKey }, known, ask);
   return by({ style: 'none' });
 }
 

@@ -1,5 +1,5 @@
 import { type Config, loadConfig } from '../../config/load-config';
-import type { HighwaterError } from '../../errors';
+import { HighwaterError } from '../../errors';
 import type { ConsumerLog, GroupPlace, TopicEnds } from '../../log/consumer-log';
 import { openKafkaConsumerLog } from '../../log/kafka/consumer-log';
 import { ownersGroup } from '../../log/kafka/group/owners-protocol';
@@ -80,6 +80,9 @@ async function withLog(
 async function list(name: string | undefined, { log, config, flags, context }: Open): Promise<number> {
   const { length } = config.topicPrefix;
   const found = await log.groups(config.topicPrefix, context.signal);
+  const missing = log.missing();
+  if (found.length === 0 && missing !== null)
+    throw new HighwaterError('LOG_MISSING', `there is no log in ${missing} yet`);
   const wanted = found
     .flatMap(({ groupId, places, ...rest }) =>
       places.map((place) => ({ group: groupId.slice(length), ...rest, ...place })),
@@ -88,19 +91,30 @@ async function list(name: string | undefined, { log, config, flags, context }: O
     .sort((a, b) => placeOf(a).localeCompare(placeOf(b), 'en', { numeric: true }));
   if (name !== undefined && wanted.length === 0) throw unknown(name, 'Nothing is shown.');
   if (wanted.length === 0) context.note('highwater: no group has a position in the log.\n');
-  const ends = new Map<string, TopicEnds['ends']>();
+  const ends = new Map<string, TopicEnds>();
   for (const { topic } of wanted)
-    if (!ends.has(topic)) ends.set(topic, (await log.ends(topic, 'reachable', context.signal)).ends);
-  const rows = wanted.map(({ group, members, topic, partition, next: position, note = '' }) => {
-    const end = ends.get(topic)!.get(partition) ?? null;
-    const lag = end === null ? null : Math.max(0, end - position);
-    return { group, members, topic, partition, position, end, lag, note };
+    if (!ends.has(topic)) ends.set(topic, await log.ends(topic, 'reachable', context.signal));
+  const rows = wanted.map(({ group, members, note = '', ...place }) => {
+    const { topic, partition, next: position } = place;
+    const end = ends.get(topic)!.ends.get(partition) ?? null;
+    const lag = end === null ? null : lagOf(place, end, ends.get(topic)!);
+    const isLost = end !== null && lag === null;
+    const why = isLost ? 'its position, which is no longer in the log' : note;
+    return { group, members, topic, partition, position, end, lag, note: why };
   });
   const heads = ['GROUP', 'MEMBERS', 'TOPIC', 'PARTITION', 'POSITION', 'END', 'LAG', 'WAITS FOR'];
   const cells = (row: object) => Object.values(row).map((cell) => String(cell ?? '–'));
   const columns = heads.map((head) => ({ head }));
   await show(rows, columns, cells, flags, context);
   return 0;
+}
+
+/** Records that are to come. Null: the position is no longer in the log. */
+function lagOf({ partition, next: position }: GroupPlace, end: number, { gaps }: TopicEnds): number | null {
+  const own = gaps?.get(partition) ?? [];
+  if (position > end || own.some(({ after, next }) => after < position && position < next)) return null;
+  const behind = own.filter(({ after, next }) => after >= position && next <= end);
+  return behind.reduce((lag, { after, next }) => lag - (next - after), end - position);
 }
 
 const placeOf = (place: { readonly group: string } & GroupPlace): string =>

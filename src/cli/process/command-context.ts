@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
 import { environmentSecrets } from '../../config/raw-settings';
 import { HighwaterError } from '../../errors';
 import type { LoggerOptions } from '../../logging/logger';
@@ -60,7 +61,13 @@ export async function runCommand(
   // These are hidden until the command has read its settings, and to the end if it reads none or they are wrong.
   const hidden: (readonly string[])[] = [environmentSecrets(env)];
   const stdoutClosed = new AbortController();
-  stdout.on('error', () => stdoutClosed.abort());
+  const failures: HighwaterError[] = [];
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // The reader (`| head`) or the terminal has gone. Otherwise what was written is cut short.
+    const isGone = error.code === 'EPIPE' || stdout.isTTY === true;
+    if (!isGone) failures.push(new HighwaterError('OUTPUT_FAILED', error.message, { cause: error }));
+    stdoutClosed.abort();
+  });
   // If the reader of stderr (EPIPE) or its terminal has gone, publishing goes on.
   stderr.on('error', () => {});
 
@@ -81,8 +88,13 @@ export async function runCommand(
       note: (text) => void stderr.write(text),
       hide: (secrets) => void hidden.push(secrets),
     });
+    // The error of the last write comes a moment later.
+    await setImmediate();
+    if (failures.length > 0) throw failures[0];
     return isCutShort() ? interruption.code() : code;
   } catch (error) {
+    if (failures.length > 0) return report(failures[0]);
+    if (stdoutClosed.signal.aborted && (isAbort(error) || isClosed(error))) return 1;
     if (isCutShort() && isAbort(error)) return interruption.code();
     const code = report(error);
     return isCutShort() && error instanceof HighwaterError ? interruption.code() : code;
@@ -92,6 +104,11 @@ export async function runCommand(
 /** Whether work ended only because its signal was aborted. */
 function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
+}
+
+/** Whether the reader of a stream has gone. */
+function isClosed(error: unknown): boolean {
+  return error instanceof Error && (error as NodeJS.ErrnoException).code === 'EPIPE';
 }
 
 /** A slow reader holds the command up until the signal; otherwise the text would pile up in memory. */

@@ -1,7 +1,9 @@
-import { writeSync } from 'node:fs';
+import { fstatSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
+import { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import type { Logger } from '../../logging/logger';
+import type { Output } from '../terminal/terminal';
 
 export interface Interruption {
   /** Aborted by the first signal: finish the work in hand. */
@@ -48,6 +50,29 @@ export function processInterruption(report: (error: unknown) => number): Interru
     code: () => codeOf(firstName ?? 'SIGTERM'),
     beforeExit: (cleanUp) => void process.once('exit', cleanUp),
   };
+}
+
+/** stdout. If it is a file whose disk gets full, Node.js writes a part of a text and says nothing. */
+export function standardOutput(): Output {
+  if (!isFile(process.stdout.fd)) return process.stdout;
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      try {
+        for (let at = 0; at < chunk.length; ) at += writeSync(process.stdout.fd, chunk, at);
+        done();
+      } catch (error) {
+        done(error as Error);
+      }
+    },
+  });
+}
+
+function isFile(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isFile();
+  } catch {
+    return false;
+  }
 }
 
 function codeOf(name: NodeJS.Signals): number {

@@ -44,7 +44,8 @@ export async function putBack<T>(
   begin: (folder: string) => Promise<T>,
   signal: AbortSignal,
 ): Promise<PutBackReport<T>> {
-  if (!lookInto(copy, () => true)) throw new HighwaterError('BACKUP_INVALID', `there is no log in ${copy}`);
+  const isLog = await ofCopy(() => lookInto(copy, () => true));
+  if (!isLog) throw new HighwaterError('BACKUP_INVALID', `there is no log in ${copy}`);
   const log = logFile(dataDir);
   attempt(log, () => makeDataFolder(dataDir));
   const lock = lockFolder(path.resolve(dataDir, 'publisher.lock'));
@@ -58,9 +59,11 @@ export async function putBack<T>(
     discard(staging);
     mkdirSync(staging, { mode: 0o700 });
     const staged = path.join(staging, 'highwater.db');
-    await copyLog(copy, staged, signal);
-    await assertSound(staged, copy, signal);
-    const { madeMs, positions } = attempt(copy, () => unmarked(staged, log));
+    const { madeMs, positions } = await ofCopy(async () => {
+      await copyLog(copy, staged, signal);
+      await assertSound(staged, copy, signal);
+      return attempt(copy, () => unmarked(staged, log));
+    });
     const begun = await begin(staging);
     settle(staged);
     if (positions !== null) setBack(path.join(staging, 'consumers'), positions);
@@ -74,6 +77,16 @@ export async function putBack<T>(
   } finally {
     discard(staging);
     lock.release();
+  }
+}
+
+/** The copy is damaged, and not the log. */
+async function ofCopy<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof HighwaterError) || error.code !== 'LOG_CORRUPT') throw error;
+    throw new HighwaterError('BACKUP_INVALID', error.message, { cause: error });
   }
 }
 

@@ -210,7 +210,7 @@ export class ScanPosition {
 
 /** Rows of any second are left out now, and come once the API is well again. */
 function hasHoles(hidden: HiddenRows | null): boolean {
-  return hidden !== null && ['partial', 'no next', 'no list', 'gap'].includes(hidden.by);
+  return hidden !== null && ['partial', 'no next', 'itself', 'no list', 'refusal', 'gap'].includes(hidden.by);
 }
 
 function saidOfHidden(hidden: HiddenRows): string {
@@ -224,6 +224,11 @@ function saidOfHidden(hidden: HiddenRows): string {
       return `the API says that more rows follow, and the next page has none. ${remedy} paging.hasMore.`;
     case 'no list':
       return 'an answer behind a full page has no list of rows, and fewer records came than are known. The next poll asks again.';
+    case 'refusal':
+      return (
+        `the API refuses the page behind ${hidden.rows} rows, which fill their pages, and fewer records came than are known. A limit of paging ` +
+        'may be there. If there is none, ask for pages of another length (pageSize), so that the last one is not full.'
+      );
     case 'gap':
       return (
         `page ${hidden.page} (counted from 0) has no rows, and a later one has some: the API cuts pages first, and then leaves out rows, for ` +
@@ -234,6 +239,11 @@ function saidOfHidden(hidden: HiddenRows): string {
         `an answer of ${hidden.rows} rows names no next page, and ${hidden.said === null ? 'there must be one' : `says by "${hidden.said}" that there is one`}. Ask the API once, and compare its answer with ` +
         'paging of the feed: the member that names the next page may have another name now. Or the API shows only so many rows: ask for ' +
         'fewer at once (parameters.updatedSince, or the query of the feed).'
+      );
+    case 'itself':
+      return (
+        `an answer of ${hidden.rows} rows begins with rows of the page before, and names itself as the next page. If pages are asked for by a ` +
+        'time, more rows of that time never come: ask for longer pages (pageSize).'
       );
     case 'total':
       return `the API counts ${hidden.total} rows, and shows ${hidden.shown}. ${remedy} paging.total.`;

@@ -125,6 +125,14 @@ if (!isRoot) process.stderr.write('NOT RUN: tests of other owners, which only ro
       );
     }
   });
+
+  it('the groups of a folder that this user may not open are not called none', async () => {
+    chmodSync(publisher.folder(), 0o755);
+    expect((await publisher.done(['run', '--once'])).code).toBe(0);
+    chmodSync(data(), 0o700);
+    const { code, err } = await publisher.done(['groups'], undefined, nobody);
+    expect([code, err]).toEqual([2, expect.stringContaining('error LOG_UNWRITABLE')]);
+  });
 });
 
 (hasSmallDisks ? describe : describe.skip)('on a full disk', () => {

@@ -182,6 +182,33 @@ describe('a file', () => {
   );
 });
 
+(hasSmallDisks ? it : it.skip)('a file of stdout that does not fit on the disk is named', async () => {
+  const writer = await log();
+  for (let i = 0; i < 10; i++)
+    await writer.write(...Array.from({ length: 1_000 }, (_, j) => ({ id: `${i}-${j}`, status: 'Priced' })));
+  mkdirSync(path.join(folder(), 'small'));
+  const under = [...onSmallDisk(path.join(folder(), 'small'), 1), 'sh', '-c', '"$0" "$@" > small/a.ndjson'];
+  for (const args of [
+    ['export', 'ipos'],
+    ['tail', 'ipos', '--no-follow', '--json'],
+    ['backup', '-'],
+  ]) {
+    const exporting = cli(args, { cwd: folder(), under });
+    expect(await exporting.ended()).toMatchObject({ code: 1 });
+    expect(exporting.stderr()).toMatch(
+      /^error OUTPUT_FAILED {2}.*ENOSPC.*\n.*cut short.*\n.*enough room.*\n$/,
+    );
+  }
+});
+
+it('a reader that has gone ends a backup without a word, but not as if it were whole', async () => {
+  await (await log()).write({ id: 'a', status: 'Priced' });
+  const under = ['bash', '-o', 'pipefail', '-c', '"$0" "$@" | head -c 10'];
+  const backup = cli(['backup', '-'], { cwd: folder(), under });
+  expect(await backup.ended()).toEqual({ code: 1, signal: null });
+  expect(backup.stderr()).toBe('');
+});
+
 it('a reader of stdout that goes away ends it, as it ends tail', async () => {
   const writer = await log();
   for (let i = 0; i < 5; i++)

@@ -459,3 +459,24 @@ it('full ranges of the first pages are no longer doubted once a later range name
   ranges.vendor.rows.delete('c3');
   expect(await ranges.reconcile()).toMatchObject({ deleted: 1, why: null });
 });
+
+it.each([
+  ['link', 3_600],
+  ['cursor', 3_600],
+  ['link', Number.POSITIVE_INFINITY],
+] as const)(
+  'by %s, a filter of whole minutes has no live record deleted (ranges of %d s)',
+  async (style, range) => {
+    const beginAt = Number.isFinite(range) ? NOW - 10_000 : undefined;
+    const publisher = await styledPublisher(
+      { style, range, cap: 7, since: 'minute' },
+      { pageSize: 25, beginAt, deleteShare: 1 },
+    );
+    for (let i = 0; i < 12; i++) publisher.vendor.write(`r${i}`, NOW - 9_000 + Math.floor(i / 2));
+    await publisher.poll();
+    expect(publisher.unknown()).toEqual([]);
+    publisher.shape.isNextLost = true;
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0 });
+    expect(publisher.unknown()).toEqual([]);
+  },
+);

@@ -1,4 +1,5 @@
 import { HighwaterError } from '../../../src/errors';
+import { reconciled } from '../../support/operations';
 import { NOW, type StyledPublisher, styledPublisher } from '../../support/styled-publisher';
 import type { VendorShape } from '../../support/styled-vendor';
 
@@ -83,3 +84,46 @@ it.each(limited)(
     expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
   },
 );
+
+it.each([{}, { filter: false }, { dated: false }] as const)(
+  'it is said that a limit may end full pages, if nothing else tells: %j',
+  async (one) => {
+    await start(800, { first: 'zero', pastEnd: 'empty', order: 'newest', ...one });
+    publisher.vendor.shows = (page, { pageOffset, pageSize }) => {
+      const begin = pageOffset * pageSize;
+      if (begin < 500) return { ...page, rows: page.rows.slice(0, 500 - begin) };
+      throw new HighwaterError('SOURCE_REQUEST_REFUSED', 'GET answered with "page is out of valid range".');
+    };
+    await publisher.poll();
+    expect(publisher.logger.warnings.join()).toContain('the API ended behind exactly 500 rows');
+  },
+);
+
+it.each([{ filter: false }, { order: 'newest' }] as const)(
+  'an API that leaves rows out of its pages, the first one above all, is read: %j',
+  async (one) => {
+    await start(0, { hides: true, ...one });
+    const isHidden = (i: number) => i < 20 || (i >= 200 && i < 205);
+    for (let i = 0; i < 290; i++) {
+      const second = publisher.shape.order === 'newest' ? -i : i;
+      publisher.vendor.write(`${isHidden(i) ? 'hidden' : 'r'}${i}`, NOW - 9_000 + second);
+    }
+    await publisher.poll();
+    await publisher.poll({ wide: true });
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: null });
+    expect(publisher.unknown().filter((id) => !id.startsWith('hidden'))).toEqual([]);
+  },
+);
+
+it('a record that is gone in front of full pages is not deleted, and what is said of it helps', async () => {
+  await start(101, { filter: false });
+  await publisher.poll();
+  publisher.vendor.rows.delete('r5');
+  expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+  expect(publisher.logger.warnings.join()).toMatch(
+    /refuses the page behind 100 rows.*another length \(pageSize\)/,
+  );
+  const feed = { ...publisher.feed, pageSize: 99 };
+  await publisher.restart({ feed });
+  expect(await reconciled(publisher, feed, {})).toMatchObject({ deleted: 1, why: null });
+});

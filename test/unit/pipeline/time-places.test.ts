@@ -51,3 +51,41 @@ it.each([
     expect(publisher.offset().snapshot).not.toBe('complete');
   },
 );
+
+/** Many rows were created in one second, and were updated since, each at another time. */
+describe.each([{}, { filter: false }, { dated: false }])(
+  'an API whose places are times of creation: %j',
+  (traits) => {
+    let publisher: StyledPublisher;
+    let sizes: 'taken' | 'ignored';
+
+    beforeEach(async () => {
+      publisher = await styledPublisher({ style: 'cursor', ...traits }, { pageSize: 10, deleteShare: 1 });
+      const { vendor } = publisher;
+      const created = (id: string) => Math.min(Number(id.slice(1)), 15);
+      for (let i = 0; i < 60; i++) vendor.write(`r${i}`, NOW - 9_000 + ((i * 37) % 100));
+      vendor.shows = (page, { continuation = '{}', updatedSince, pageSize }) => {
+        const since = JSON.parse(continuation).since ?? 0;
+        const rows = [...vendor.rows.values()]
+          .filter(({ id, updated }) => updated >= updatedSince && created(id) >= since)
+          .slice(0, sizes === 'taken' ? pageSize : 10);
+        const last = rows.length === 0 ? since : created(rows.at(-1)!.id);
+        return { ...page, rows, next: JSON.stringify({ after: null, blanks: 0, since: last }) };
+      };
+    });
+
+    it('is not taken as read if one of them is wider than a page', async () => {
+      sizes = 'taken';
+      await expect(publisher.poll()).rejects.toMatchObject({ code: 'SCAN_CURSOR_REPEATED' });
+      await expect(publisher.reconcile()).rejects.toMatchObject({ code: 'SCAN_CURSOR_REPEATED' });
+    });
+
+    it('does not count as read if nothing shows that one of them is wider than a page', async () => {
+      sizes = 'ignored';
+      await publisher.poll();
+      expect(publisher.offset().last_complete_scan_ms).toBe(null);
+      expect(publisher.logger.warnings.join()).toMatch(/10 rows .* names itself as the next page/);
+      expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+    });
+  },
+);

@@ -97,6 +97,7 @@ it.each<[string, string]>([
 it.each<[Readonly<Record<string, string>>]>([
   [{ 'x-next-page': '', 'x-total': '2', 'x-wp-totalpages': '1', 'content-range': 'rows 0-1/2' }],
   [{ 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': '99', 'x-page': '1', 'content-length': '9000' }],
+  [{ 'retry-after': '30', 'x-expires-after': 'Mon, 30 Nov 2026 00:00:00 GMT' }],
   [{ 'x-total-time': '250', 'x-request-id': '7', 'content-range': '0-1/*', etag: 'next' }],
 ])('the headers %j say nothing of more rows', (headers) => {
   expect(signsOfMore(two, '', false, headers)).toEqual([]);

@@ -37,11 +37,13 @@ export function openLocalConsumerLog(
       assertOpen();
       const reader = reading.reader();
       const { partitions } = reader?.topic(topic) ?? { partitions: 0 };
-      const ends = Array.from(
-        { length: partitions },
-        (_, i) => [i, offsetAt(reader!, topic, i, at)] as const,
-      );
-      return { topicId: null, ends: new Map(ends) };
+      const ofEach = <T>(ask: (partition: number) => T) =>
+        new Map(Array.from({ length: partitions }, (_, i) => [i, ask(i)] as const));
+      return {
+        topicId: null,
+        ends: ofEach((i) => offsetAt(reader!, topic, i, at)),
+        gaps: ofEach((i) => reader!.gaps(topic, i)),
+      };
     },
     async *load(topic, signal): AsyncGenerator<LogRecord> {
       signal.throwIfAborted();
@@ -68,7 +70,7 @@ export function openLocalConsumerLog(
     },
     async groups(prefix) {
       assertOpen();
-      const stored = groupPositions(folder, prefix);
+      const stored = attempt(folder, () => groupPositions(folder, prefix));
       return [...new Set(stored.map(([group]) => group))].map((groupId) => {
         const own = stored.filter(([group]) => group === groupId);
         const places = own.map(([, topic, partition, next, note]) => ({ topic, partition, next, note }));

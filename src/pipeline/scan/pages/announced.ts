@@ -7,8 +7,10 @@ export type HiddenRows =
   | { readonly by: 'partial'; readonly member: string }
   | { readonly by: 'more' }
   | { readonly by: 'no list' }
+  | { readonly by: 'refusal'; readonly rows: number }
   | { readonly by: 'gap'; readonly page: number }
   | { readonly by: 'no next'; readonly rows: number; readonly said: string | null }
+  | { readonly by: 'itself'; readonly rows: number }
   | { readonly by: 'total'; readonly total: number; readonly shown: number };
 
 /** Watches whether the rows that the answers of a scan announce also come. */
@@ -46,9 +48,22 @@ export class Announced {
     this.latestTotal = { from, total };
   }
 
+  /** @param rows of a page that names itself as the next one, and may not be the last */
+  noteDoubt(rows: number): void {
+    this.hidden ??= { by: 'itself', rows };
+  }
+
   /** @param from the rows are those from this second on */
   noteRows(rows: number, from: number): void {
-    if (!isRoundLimit(rows)) return;
+    if (isRoundLimit(rows)) this.noteCut(rows, from);
+  }
+
+  /** A refusal has ended full pages. If no total counts the same rows, a limit of paging may be there, too, most often at hundreds of rows. */
+  noteRefusedEnd(rows: number, from: number): void {
+    if (rows % 100 === 0 && this.latestTotal?.total !== rows) this.noteCut(rows, from);
+  }
+
+  private noteCut(rows: number, from: number): void {
     this.cutAt = rows;
     const through = from + (this.feed.windowSeconds ?? Number.POSITIVE_INFINITY);
     this.hiddenThrough = Math.max(through, this.hiddenThrough ?? 0);

@@ -23,13 +23,18 @@ export class ContinuedPages {
 
   /**
    * @param fetch null: the body was too large @param fullLength how long pages get, as far as is known
-   * @param isThorough the end of each walk has to be proved
+   * @param isThorough the end of each walk has to be proved @param doubt takes note of a page that may be the last one
    */
   constructor(
     private readonly feed: string,
-    private readonly fetch: (from: number, continuation: string | undefined) => Promise<FetchedPage | null>,
+    private readonly fetch: (
+      from: number,
+      continuation: string | undefined,
+      pageSize?: number,
+    ) => Promise<FetchedPage | null>,
     private readonly fullLength: () => number,
     private readonly isThorough = () => false,
+    private readonly doubt: (last: FetchedPage) => void = () => {},
   ) {}
 
   /**
@@ -74,8 +79,8 @@ export class ContinuedPages {
   /**
    * A page with rows that names itself as the next page is the last one, if no other answer names another: one answer may be wrong, or lack
    * rows. It is not the last one if it is full and begins with rows of the page before: an API that ignores the place would answer like
-   * this, and one whose places are times never gets past a second that is wider than a page. A few of them are the end: rows of the last
-   * second come again.
+   * this, and one whose places are times never gets past a time that is wider than a page. A few of them are the end: rows of the last time
+   * come again.
    */
   private async fetchAt(place: string | undefined): Promise<FetchedPage | null> {
     const first = await this.fetch(this.from, place);
@@ -91,7 +96,7 @@ export class ContinuedPages {
       this.ends.delete(place ?? '');
       return page;
     }
-    if (this.ends.has(place) || this.isStuck(page!)) return page;
+    if (this.ends.has(place) || (await this.isStuck(page!, place))) return page;
     const again = await this.fetch(this.from, place);
     if (again === null || (again.next !== null && again.next !== place)) return again;
     // A scroll gives the next rows at each request with one place: a request that is sent again would skip some.
@@ -103,13 +108,22 @@ export class ContinuedPages {
     return again.facts.length < page!.facts.length ? page : again;
   }
 
-  private isStuck({ facts }: FetchedPage): boolean {
+  private async isStuck(page: FetchedPage, place: string): Promise<boolean> {
     const { latest, pages, longest } = this;
+    const { facts } = page;
     const { length } = facts;
     // The last row alone comes again as well.
     const isFull = length >= longest && (this.from === 0 || length >= this.fullLength());
-    if (latest === null || !isFull || (length === 1 && pages.size > 1)) return false;
-    return repeats(facts, latest.facts) || beginsSecondAgain(facts, latest.facts);
+    if (latest === null || !isFull || (length === 1 && pages.size > 1) || isOther(page, latest)) return false;
+    if (repeats(facts, latest.facts) || beginsSecondAgain(facts, latest.facts)) return true;
+    // A shorter page has rows behind it, so it has to name another one.
+    const shorter = await this.fetch(this.from, place, Math.ceil(length / 2)).catch((error) => {
+      if (!isCode(error, ['SCAN_CURSOR_EXPIRED'])) throw error;
+      return null;
+    });
+    const next = shorter !== null && shorter.facts.length < length ? shorter.next : null;
+    if (next === null) this.doubt(page);
+    return next === place;
   }
 
   /**

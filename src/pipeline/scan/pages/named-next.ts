@@ -110,12 +110,13 @@ export class NamedNext {
    * A full page is in doubt, unless it shows all records that are known. So is any page that shows fewer of them: the API may have shortened
    * its pages as well. A poll in order goes on behind its last row anyway, unless that is of the same second as its first one.
    */
-  private isEndDoubtful({ page: { facts }, paging, isWhole, isNew, fullLength }: LastPage): boolean {
+  private isEndDoubtful({ page: { facts }, paging, from, isWhole, isNew, fullLength }: LastPage): boolean {
     const { length } = facts;
     const isFull = paging.rowsBeforeNext > 0 ? isLikeNamed(paging, length) : isNew || length >= fullLength;
     const lacksSome = isWhole && this.shown.size < this.announced.shownRecords;
     const isAll = isWhole && !lacksSome && !isNew;
-    const goesOn = paging.ordered && !isWhole && facts.least !== facts.last;
+    // A filter with a lag may show only rows in front of the second that was asked for.
+    const goesOn = paging.ordered && !isWhole && facts.least !== facts.last && facts.last! > from;
     return (isFull && !isAll && !goesOn) || (lacksSome && this.canShrink(length));
   }
 
@@ -132,7 +133,7 @@ export class NamedNext {
       return null;
     }
     const { updatedSince } = this.feed.parameters;
-    const goesOn = paging.ordered && updatedSince !== null && least !== last;
+    const goesOn = paging.ordered && updatedSince !== null && least !== last && last! > from;
     const lacksSome = !goesOn && (!isWhole || this.shown.size < this.announced.shownRecords);
     if (!lacksSome || !isLikeNamed(paging, length) || this.lengths.length <= n) return null;
     if (isWhole && isRoundLimit(rows)) return true;

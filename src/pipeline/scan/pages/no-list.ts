@@ -48,10 +48,10 @@ export async function showsEnd(
   isWhole: boolean,
 ): Promise<boolean> {
   const { announced } = reader;
-  if (isWhole && announced.lacks(read.shown)) announced.hidden ??= { by: 'no list' };
-  if (announced.trueEnd === read.shown) return true;
-  if (!(await showsLastRows(feed, reader, read))) return false;
+  if (isWhole && announced.lacks(read.shown)) announced.hidden ??= { by: 'refusal', rows: read.shown };
+  if (announced.trueEnd !== read.shown && !(await showsLastRows(feed, reader, read))) return false;
   announced.trueEnd = read.shown;
+  if (isWhole) announced.noteRefusedEnd(read.shown, read.from);
   return true;
 }
 

@@ -167,6 +167,8 @@ export interface Numbered {
   readonly pageSize: number;
   readonly offset: number;
   readonly length: number;
+  /** Rows of the longest page up to this one. */
+  readonly longest: number;
 }
 
 /** Whether a page behind all rows that a total counts shows the first page again, or the page before it. */

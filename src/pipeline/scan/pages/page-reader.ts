@@ -79,6 +79,7 @@ export class PageReader {
       (...asked) => this.fetchContinued(...asked),
       () => this.fullLength(),
       () => this.endTest.isThorough,
+      ({ facts }) => this.announced.noteDoubt(facts.length),
     );
     this.namedNext = new NamedNext(feed, this.announced, (...asked) => this.fetchContinued(...asked));
   }
@@ -120,9 +121,9 @@ export class PageReader {
 
   /** The second that the filter is asked for to see the rows from another second on. */
   least(from: number): number {
-    const { beginAt = 0 } = this.feed;
-    // A filter that leaves out the second that it is asked for shows the rows of `beginAt` when it is asked for the second before.
-    return Math.max(beginAt - Math.min(beginAt, this.known.lag, 1), from - this.known.lag);
+    const { lag } = this.known;
+    // A filter that leaves out its own second shows the rows of `beginAt` when it is asked for the second before.
+    return Math.max(0, (this.feed.beginAt ?? 0) - Math.min(lag, 1), from - lag);
   }
 
   /** The last second that an answer from a second on shows; Infinity if the API sets no range. */
@@ -279,10 +280,9 @@ export class PageReader {
   /** Learns how long pages are that name a next one, and notices a page that does not name it any more. */
   private async testNext(from: number, n: number, page: FetchedPage): Promise<void> {
     const { known, isNew } = this;
-    const fullLength = this.fullLength();
     this.namedNext.note(n, page);
-    const last = { page, paging: known, from, n, isWhole: this.isWhole(from), isNew, fullLength };
-    if (page.next === null) return this.namedNext.test(last);
+    const whole = { isWhole: this.isWhole(from), fullLength: this.fullLength() };
+    if (page.next === null) return this.namedNext.test({ page, paging: known, from, n, isNew, ...whole });
     if (n === 0 && this.kind !== 'single')
       this.known = { ...known, rowsBeforeNext: Math.max(known.rowsBeforeNext, page.facts.length) };
   }
@@ -354,7 +354,8 @@ export class PageReader {
     } catch (error) {
       const last = this.last.get(from);
       if (last === undefined || last.offset >= offset || !isCode(error, REFUSALS)) throw error;
-      const isFull = last.length >= (last.n === 0 ? this.feed.pageSize : this.fullLength(last.n));
+      const full = last.n === 0 ? this.feed.pageSize : Math.min(this.fullLength(), last.longest);
+      const isFull = last.length >= full;
       const mayBeLimit = isFull && !isCode(error, ['SOURCE_NOT_FOUND']);
       const read = { ...last, from, shown: rows };
       if (mayBeLimit && !(await showsEnd(this.feed, this, read, this.isWhole(from)))) throw error;
@@ -368,7 +369,8 @@ export class PageReader {
     const length = page?.facts.length ?? 0;
     const known = last.get(from);
     const isLater = known === undefined || known.offset <= offset || known.pageSize !== pageSize;
-    if ((length > 0 || n === 0) && isLater) last.set(from, { n, offset, length, pageSize });
+    const longest = Math.max(length, known?.pageSize === pageSize ? known.longest : 0);
+    if ((length > 0 || n === 0) && isLater) last.set(from, { n, offset, length, longest, pageSize });
     if (last.size > MOST_ANCHORS) last.delete(last.keys().next().value!);
     return page;
   }

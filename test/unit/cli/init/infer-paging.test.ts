@@ -139,6 +139,46 @@ describe('an API that ignores parameters, and whose first rows move to the end m
   });
 });
 
+describe('an API that shows the newest rows first, and gets new ones meanwhile', () => {
+  /** Before each request so many come. @param more what an answer says of the next page, by the number of its first row */
+  function busy(each: number, more: (next: number) => object): AskEndpoint {
+    let newest = 1_000;
+    return async ({ limit = '10', after }, link) => {
+      newest += each;
+      const from = Number(after ?? link?.split('=').at(-1) ?? '') || newest;
+      const some = Array.from({ length: Number(limit) }, (_, i) => ({ id: from - i }));
+      return { rows: some, body: { ...more(from - Number(limit)), orders: some }, linkHeader: undefined };
+    };
+  }
+  const found = (query: Readonly<Record<string, string>>, ask: AskEndpoint) =>
+    findPaging(query, { ...fields, responseKey: 'orders' }, {}, ask);
+
+  it.each([
+    [1, { limit: '2' }],
+    [3, { limit: '2' }],
+    [4, {}],
+  ])('is paged by what names the next page (%i before each request, asked with %j)', async (each, query) => {
+    const link = await found(
+      query,
+      busy(each, (next) => ({ next: `/orders?after=${next}` })),
+    );
+    expect(link.paging).toEqual({ style: 'link', from: 'next' });
+    const cursor = await found(
+      query,
+      busy(each, (next) => ({ next: next })),
+    );
+    expect(cursor.paging).toEqual({ style: 'cursor', parameter: 'after', from: 'next' });
+  });
+
+  it.each([1, 3, 4])('is not paged by a link to its first page (%i before each request)', async (each) => {
+    const { paging } = await found(
+      { limit: '2' },
+      busy(each, () => ({ next: `/orders?after=` })),
+    );
+    expect(paging).toEqual({ style: 'none' });
+  });
+});
+
 describe('a filter', () => {
   const edge = (least: (since: number) => number, order: 'oldest' | 'newest' = 'oldest', length = 6) => {
     const all = order === 'oldest' ? rows : rows.toReversed();
