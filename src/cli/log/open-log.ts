@@ -89,7 +89,7 @@ function kafkaSettings(config: Config, { logger, signal }: OpenLogOptions) {
   };
 }
 
-/** What a reader waits for, for example a partition without a leader, is said to the person at the command. */
+/** Warnings of the log, for example about a partition without a leader, go to the person at the command. */
 export function readersLogger(
   { log, secrets }: Config,
   { logging, note }: Pick<CommandContext, 'logging' | 'note'>,
