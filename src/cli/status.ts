@@ -57,7 +57,6 @@ Examples:
 }
 
 function showStatus(flags: StatusFlags, context: CommandContext): Promise<number> {
-  const warn = (warning: string): void => context.note(`highwater: ${warning}\n`);
   const show = async (open: OpenReader, config: Config): Promise<number> => {
     /** What the log says of each feed and, where it does not explain how a feed stands, the publisher on this machine. */
     const read = async (): Promise<Explained> => {
@@ -76,7 +75,7 @@ function showStatus(flags: StatusFlags, context: CommandContext): Promise<number
     }
     return all.some(({ behind, condition }) => behind || condition === 'parked') ? NOT_WELL : 0;
   };
-  return readLog(flags, 'feeds', context, show, warn).catch(async (error: unknown) => {
+  return readLog(flags, 'feeds', context, show).catch(async (error: unknown) => {
     const view = flags.json === true ? null : await publisherView(flags, context);
     if (view !== null) context.note(`The log cannot be read. ${publisherLines(view)}`);
     throw error;

@@ -81,7 +81,7 @@ function tail(names: readonly string[], flags: TailFlags, context: CommandContex
     }
     return exitCode();
   };
-  return readLog(flags, 'nothing', context, show, note);
+  return readLog(flags, 'nothing', context, show);
 }
 
 const AGAIN = { pauseMs: 1_000, longestPauseMs: 10_000, forMs: Number.POSITIVE_INFINITY };

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { commandLine, until } from '../support/cli';
+import { commandLine, outcome, until } from '../support/cli';
 import { kafkaWorld } from '../support/kafka-world';
 import { apiEnv, simulatedApi } from '../support/simulated-api';
 import { tempFolder } from '../support/temp-folder';
@@ -47,6 +47,36 @@ it('a broker that says nothing is named as one that cannot be reached, in bounde
   expect(tail).toContain('Nothing more is shown');
   // Checks that do not need the broker still run.
   expect(doctor).toMatch(/✓ schemas +ipos|✓ registry/);
+});
+
+it('commands say what they wait for, name the brokers, and give up in time', async () => {
+  const lines = [
+    ['status'],
+    ['topics'],
+    ['export', 'ipos'],
+    ['tail', 'ipos', '--no-follow'],
+    ['pause', 'ipos'],
+    ['dead-letters', 'list'],
+    ['groups'],
+  ];
+  const ended = await Promise.all(lines.map(async (line) => ({ line, ...(await outcome(start(...line))) })));
+
+  for (const { line, code, err } of ended) {
+    const [waits, failed] = [
+      /Asking the brokers 127\.0\.0\.1:\d+ for (their topics|the groups) has not succeeded for 10 s/.exec(
+        err,
+      ),
+      /KAFKA_UNREACHABLE.*no broker has answered for 15 s/.exec(err),
+    ];
+    expect({ line, code, waits: waits !== null, failed: failed !== null }).toEqual({
+      line,
+      code: 1,
+      waits: true,
+      failed: true,
+    });
+    expect(waits!.index).toBeLessThan(failed!.index);
+    expect(err).not.toMatch(/batch|It is tried again\.\n.*It is tried again/);
+  }
 });
 
 it('an operator who waits for it no longer is heard at once', async () => {

@@ -1,9 +1,7 @@
 import path from 'node:path';
 import { ipos } from '../../src/feeds/ipos';
 import type { CommitLog, FeedSession, FeedTopics } from '../../src/log/commit-log';
-import { kafkaClient } from '../../src/log/kafka/connection/client';
 import { openKafkaConsumerLog } from '../../src/log/kafka/consumer-log';
-import { topicNames } from '../../src/log/kafka/reader/read';
 import { feedTopics } from '../../src/log/topics';
 import { runBrokerFaults } from '../faults/broker-fault-run';
 import type { BrokerFault } from '../faults/broker-faults';
@@ -200,7 +198,7 @@ describe('while a foreign topic has no leader, since the one broker that has it 
     const log = publisherLog(brokers.direct, topicPrefix);
     const consumerLog = openKafkaConsumerLog({ kafka, appId: 'test', topicPrefix, logger: quietLogger() });
     open = [log, consumerLog];
-    expect(await topicNames(kafkaClient(kafka, 'test', quietLogger()))).toContain(topics.changes.name);
+    expect(await log.topicNames()).toContain(topics.changes.name);
     const grant = await untilDone(
       () => log.join([topics], { instance: 'a', isGuest: false }).grant(ipos.name, patience),
       patience,

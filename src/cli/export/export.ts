@@ -128,7 +128,7 @@ function exportTopic(name: string, flags: ExportFlags, context: CommandContext):
     context.note(`highwater: ${file ?? name}: ${counted(count, 'row')}${exported.said()}, in ${took}.\n`);
     return exported.exitCode();
   };
-  return readLog(flags, 'nothing', context, work, undefined, () => (hasBegun ? NOW_IN_THE_MIDDLE : NOW));
+  return readLog(flags, 'nothing', context, work, () => (hasBegun ? NOW_IN_THE_MIDDLE : NOW));
 }
 
 /** @throws HighwaterError USAGE_INVALID */

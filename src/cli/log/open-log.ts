@@ -89,9 +89,17 @@ function kafkaSettings(config: Config, { logger, signal }: OpenLogOptions) {
   };
 }
 
+/** Warnings of the log, for example about a partition without a leader, go to the person at the command. */
+export function readersLogger(
+  { log, secrets }: Config,
+  { logging, note }: Pick<CommandContext, 'logging' | 'note'>,
+): Logger {
+  const said = (message: string) => note(`highwater: ${message}\n`);
+  return { ...createLogger({ ...log, level: 'error', secrets, ...logging }), warn: said, info: said };
+}
+
 /**
  * Runs the work of a command that only reads the log.
- * @param onWarning gets the log's warnings, for example about a partition without a leader; without it they are not shown
  * @param now what an error says that the program does
  * @returns exit code; 0 when the command is interrupted
  */
@@ -100,24 +108,26 @@ export async function readLog(
   needs: 'feeds' | 'nothing',
   context: CommandContext,
   work: (open: OpenReader, config: Config) => Promise<number>,
-  onWarning?: (message: string) => void,
   now = () => 'Nothing more is shown. This command touches no publisher.',
 ): Promise<number> {
-  const { env, cwd, signal, logging } = context;
+  const { env, cwd, signal } = context;
   const config = loadConfig({ flags, env, cwd }, needs);
   context.hide(config.secrets);
-  const errors = createLogger({ ...config.log, level: 'error', secrets: config.secrets, ...logging });
-  const logger = onWarning === undefined ? errors : { ...errors, warn: onWarning };
-  const open = openReader(config, { signal, logger });
+  const open = openReader(config, { signal, logger: readersLogger(config, context) });
   try {
     return await work(open, config);
   } catch (error) {
     if (signal.aborted) return 0;
-    if (!(error instanceof HighwaterError)) throw error;
-    throw new HighwaterError(error.code, error.message, { cause: error, now: now(), remedy: error.remedy });
+    throw ofCommand(error, now());
   } finally {
     await open.commitLog.close();
   }
+}
+
+/** An error as a command has it: otherwise it says what a publisher does now. */
+export function ofCommand(error: unknown, now: string): unknown {
+  if (!(error instanceof HighwaterError)) return error;
+  return new HighwaterError(error.code, error.message, { cause: error, now, remedy: error.remedy });
 }
 
 export interface OpenRegistry {

@@ -4,13 +4,14 @@ import type { ConsumerLog, GroupPlace, TopicEnds } from '../../log/consumer-log'
 import { openKafkaConsumerLog } from '../../log/kafka/consumer-log';
 import { ownersGroup } from '../../log/kafka/group/owners-protocol';
 import { openLocalConsumerLog } from '../../log/local/consumer/consumer-log';
-import { createLogger } from '../../logging/logger';
 import { show } from '../list';
+import { ofCommand, readersLogger } from '../log/open-log';
 import { CliCommand, type Flags } from '../process/cli-command';
 import type { CommandContext, RunCommand } from '../process/command-context';
 import { placeValue, usageError } from '../process/command-line';
 import { confirmed } from './operator-commands';
 
+const NOT_SHOWN = 'Nothing is shown.';
 const NOT_MOVED = 'Nothing was moved.';
 
 interface ResetFlags extends Flags {
@@ -68,7 +69,7 @@ async function withLog(
   const config = loadConfig({ flags, env: context.env, cwd: context.cwd }, 'nothing');
   const { kafka, dataDir, secrets } = config;
   context.hide(secrets);
-  const logger = createLogger({ ...config.log, level: 'error', secrets, ...context.logging });
+  const logger = readersLogger(config, context);
   const log =
     kafka === null
       ? openLocalConsumerLog({ dataDir, logger }).consumerLog
@@ -79,7 +80,7 @@ async function withLog(
 /** Groups are called what their programs call them: without the prefix. */
 async function list(name: string | undefined, { log, config, flags, context }: Open): Promise<number> {
   const { length } = config.topicPrefix;
-  const found = await log.groups(config.topicPrefix, context.signal);
+  const found = await groupsOf(log, config.topicPrefix, NOT_SHOWN, context.signal);
   const missing = log.missing();
   if (found.length === 0 && missing !== null)
     throw new HighwaterError('LOG_MISSING', `there is no log in ${missing} yet`);
@@ -89,7 +90,7 @@ async function list(name: string | undefined, { log, config, flags, context }: O
     )
     .filter(({ group }) => name === undefined || group === name)
     .sort((a, b) => placeOf(a).localeCompare(placeOf(b), 'en', { numeric: true }));
-  if (name !== undefined && wanted.length === 0) throw unknown(name, 'Nothing is shown.');
+  if (name !== undefined && wanted.length === 0) throw unknown(name, NOT_SHOWN);
   if (wanted.length === 0) context.note('highwater: no group has a position in the log.\n');
   const ends = new Map<string, TopicEnds>();
   for (const { topic } of wanted)
@@ -117,6 +118,12 @@ function lagOf({ partition, next: position }: GroupPlace, end: number, { gaps }:
   return behind.reduce((lag, { after, next }) => lag - (next - after), end - position);
 }
 
+function groupsOf(log: ConsumerLog, prefix: string, now: string, signal: AbortSignal) {
+  return log.groups(prefix, signal).catch((error: unknown) => {
+    throw ofCommand(error, now);
+  });
+}
+
 const placeOf = (place: { readonly group: string } & GroupPlace): string =>
   `${place.group} ${place.topic} ${place.partition}`;
 
@@ -134,7 +141,7 @@ async function reset(name: string, { to, topic, yes }: ResetFlags, open: Open): 
     context.note('highwater: nothing was moved.\n');
     return 1;
   }
-  const stands = (await log.groups(groupId, signal)).find((one) => one.groupId === groupId);
+  const stands = (await groupsOf(log, groupId, NOT_MOVED, signal)).find((one) => one.groupId === groupId);
   const topics = topic?.map((one) => `${config.topicPrefix}${one}`) ?? stands?.places.map((one) => one.topic);
   const places = [];
   for (const one of new Set(topics)) {

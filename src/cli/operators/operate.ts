@@ -10,7 +10,7 @@ import { createLogger } from '../../logging/logger';
 import { actAsOwner } from '../../runtime/act-as-owner';
 import { instanceName } from '../../runtime/worker';
 import { createRedactor } from '../../secrets/redaction';
-import { openLog } from '../log/open-log';
+import { ofCommand, openLog } from '../log/open-log';
 import type { Flags } from '../process/cli-command';
 import type { CommandContext } from '../process/command-context';
 import { feedNamed } from '../process/command-line';
@@ -24,6 +24,8 @@ export interface OperateFlags extends Flags {
   /** ms */
   readonly wait: number;
 }
+
+const NOT_SENT = 'No request was sent.';
 
 /**
  * Carries out a command: the publisher that owns the feed does it, wherever it runs; if there is none, this process acquires the
@@ -39,7 +41,7 @@ export async function operate(
   const { env, cwd, signal } = context;
   const config = loadConfig({ flags, env, cwd }, 'feeds');
   context.hide(config.secrets);
-  const feed = feedNamed(feedName, config.feeds, 'No request was sent.');
+  const feed = feedNamed(feedName, config.feeds, NOT_SENT);
   // The outcome is printed; the log is only for what goes wrong.
   const level = config.log.level === 'info' ? 'warn' : config.log.level;
   const screen = progressScreen(context, flags.json !== true && config.log.format === 'pretty');
@@ -66,7 +68,9 @@ export async function operate(
 
   /** Without this check a wrong folder or prefix would get a new log. */
   async function assertPublished(): Promise<void> {
-    const names = await unlessAborted(log.topicNames(), signal);
+    const names = await unlessAborted(log.topicNames(), signal).catch((error: unknown) => {
+      throw ofCommand(error, NOT_SENT);
+    });
     const { sourceOffset } = feedTopics(feed, config.topicPrefix);
     if (names?.includes(sourceOffset.name)) return;
     const what =
@@ -74,7 +78,7 @@ export async function operate(
         ? `there is no log in ${place} yet`
         : `the log in ${place} has no topic ${sourceOffset.name}: nothing of feed ${feed.name} was published there`;
     throw new HighwaterError('LOG_MISSING', what, {
-      now: 'No request was sent.',
+      now: NOT_SENT,
       remedy:
         'Name the log that a publisher writes to (HIGHWATER_DATA_DIR, or KAFKA_BROKERS; HIGHWATER_TOPIC_PREFIX), or start one (`highwater run`).',
     });
@@ -87,9 +91,9 @@ export async function operate(
     const { accepted, progress } = report;
     const deps = { log, registry, topic, instance, acceptWithinMs: flags.wait, accepted, progress };
     const answer = await askOwner(feed.name, command, deps, signal).catch((error: unknown) => {
-      if (!(error instanceof HighwaterError) || error.code === 'COMMAND_UNANSWERED') throw error;
+      if (error instanceof HighwaterError && error.code === 'COMMAND_UNANSWERED') throw error;
       const now = 'The command ends here. A publisher that did get the request may still carry it out.';
-      throw new HighwaterError(error.code, error.message, { cause: error, now, remedy: error.remedy });
+      throw ofCommand(error, now);
     });
     switch (answer.kind) {
       case 'answered':

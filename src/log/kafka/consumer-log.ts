@@ -1,5 +1,6 @@
 import { joinSignals, sharedController, untilAny } from '../../async/wait';
 import { HighwaterError } from '../../errors';
+import { Outage } from '../../logging/outage';
 import type { LogRecord } from '../commit-log';
 import type { ConsumerLog, GroupMember, GroupReport } from '../consumer-log';
 import { kafkaClient } from './connection/client';
@@ -17,6 +18,9 @@ import { appender } from './shared-topics';
 
 /** How long brokers may be away, in ms. */
 const PATIENCE_MS = 60_000;
+
+/** The same for an overview, which people wait for. */
+const OVERVIEW_MS = 10_000;
 
 /** Consumers have this type, and a group that never had a member has none. Workers of Kafka Connect have another one. */
 const TYPES: ReadonlySet<string> = new Set(['consumer', '']);
@@ -54,18 +58,23 @@ export function openKafkaConsumerLog({ kafka: target, appId, logger }: KafkaRead
       yield* read([topic], options, { ...deps, notes, closing: closing.signal });
     },
     groups: (prefix, signal) =>
-      within(signal, (either) =>
-        withCluster(kafka, async (cluster) => {
-          const ask = async () => {
+      within(signal, (either) => {
+        // By new connections each time: to look for leaders again on old ones takes half a minute if the brokers hang.
+        const ask = () =>
+          withCluster(kafka, async (cluster) => {
             await cluster.connect();
             await cluster.refreshMetadata();
             const brokers = cluster.getNodeIds().map((nodeId) => cluster.findBroker({ nodeId }));
             return (await Promise.all(brokers.map(async (broker) => groupsOf(await broker, prefix)))).flat();
-          };
-          const doing = 'asking for the groups';
-          return persistently(ask, { cluster, doing, forMs: PATIENCE_MS, signal: either });
-        }),
-      ),
+          });
+        const outage = new Outage(`Asking the brokers ${target.brokers.join(', ')} for the groups`, logger);
+        return persistently(ask, {
+          doing: 'asking for the groups',
+          forMs: OVERVIEW_MS,
+          signal: either,
+          outage,
+        });
+      }),
     moveGroup: (groupId, places, signal) =>
       within(signal, (either) => {
         const link = new CoordinatorLink(kafka, groupId);

@@ -2,6 +2,7 @@ import type { Kafka } from 'kafkajs';
 import { sharedController } from '../../async/wait';
 import { HighwaterError } from '../../errors';
 import type { Logger } from '../../logging/logger';
+import { Outage } from '../../logging/outage';
 import type { LogReader } from '../commit-log';
 import { type KafkaConfig, kafkaClient } from './connection/client';
 import { groupOwners } from './group/examine-group';
@@ -41,6 +42,8 @@ export function kafkaReader(
   closing: AbortSignal,
 ): Omit<LogReader, 'close'> {
   const notes = new LeaderlessNotes(logger);
+  const asking = new Outage(`Asking the brokers ${target.brokers.join(', ')} for their topics`, logger);
+  closing.addEventListener('abort', () => asking.end(), { once: true });
   const groupId = ownersGroup(appId, topicPrefix);
   return {
     read: (topics, options) => read(topics, options, { kafka, target, closing, logger, notes }),
@@ -51,7 +54,7 @@ export function kafkaReader(
     },
     async topicNames() {
       closing.throwIfAborted();
-      return topicNames(kafka);
+      return topicNames(kafka, asking);
     },
   };
 }

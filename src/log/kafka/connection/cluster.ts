@@ -7,6 +7,7 @@ import type {
   RetryOptions,
   TopicPartition,
 } from 'kafkajs';
+import { unlessLate } from '../../../async/wait';
 import { disconnectForGood } from './guards/final-disconnect';
 
 /**
@@ -162,6 +163,9 @@ export const clientRetry: RetryOptions = {
   retries: 5,
 };
 
+/** How long a first connection may take, in ms. Brokers that hang take `clientRetry` to half a minute. */
+const CONNECT_MS = 15_000;
+
 /** As requests and answers name partitions: each topic once. */
 export interface OfTopic<Partition> {
   readonly topic: string;
@@ -218,6 +222,14 @@ export function readingCluster(kafka: Kafka): Cluster {
     ],
   });
   if (cluster === null) throw new Error('kafkajs gave no cluster to the assigner');
+  return connectInTime(cluster);
+}
+
+function connectInTime(cluster: Cluster): Cluster {
+  const connect = cluster.connect.bind(cluster);
+  // Begins as kafkajs says it of one broker, and counts as that.
+  const late = () => new Error(`Connection timeout: no broker has answered for ${CONNECT_MS / 1_000} s`);
+  cluster.connect = () => unlessLate(connect(), CONNECT_MS, new AbortController().signal, late);
   return cluster;
 }
 

@@ -53,7 +53,11 @@ export async function persistently<T>(
         if (!signal.aborted && !passesByItself(error)) throw error;
       }
     },
-  }).finally(() => signal.aborted && outage?.end());
+  }).catch((error: unknown) => {
+    // Whoever gets the error is told by it.
+    outage?.end();
+    throw error;
+  });
   outage?.over();
   return found;
 }

@@ -1,6 +1,7 @@
 import { retrying } from '../../../async/retrying';
 import { unlessLate } from '../../../async/wait';
 import { type ErrorCode, HighwaterError } from '../../../errors';
+import { Outage } from '../../../logging/outage';
 import type { BatchPosition, FeedSession, TopicEnd, TransactionBatch } from '../../commit-log';
 import { assertOwn, recordsOf } from '../../gathered';
 import type { Grant } from '../../membership';
@@ -63,6 +64,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   let known = behindLast();
   let acknowledged: CommitMark | null = null;
   let underWay = 0;
+  const outage = new Outage(`Writing a page of feed ${feed}`, logger);
   let commit: number | null = null;
   /** How long a transaction may be open, in ms; left out: as long as usual. */
   let timeoutMs: number | undefined;
@@ -240,12 +242,15 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       // Everything is encoded before the transaction begins.
       const gathered = gatheredOf(batch);
       underWay++;
+      outage.began();
       try {
         await assertSameTopics();
         await writeRepeatedly(gathered.sends(), position);
         commit = position.commit;
+        outage.over();
       } finally {
         underWay--;
+        outage.end();
       }
       gathered.release();
       known = behindLast();

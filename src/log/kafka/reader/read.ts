@@ -21,15 +21,24 @@ export interface ReadDeps extends ReadingDeps {
 /** How long a broker holds a request when nothing is new, in ms: at most this late a reader learns that it is to end. */
 const MAX_WAIT_MS = 250;
 
-/** Names of all topics of the cluster, sorted, Kafka's own left out. */
-export async function topicNames(kafka: Kafka): Promise<string[]> {
-  const ask = withCluster(kafka, async (cluster) => {
-    await cluster.connect();
-    return namesOf(cluster);
-  });
-  return ask.catch((error: unknown) => {
-    throw kafkaFailure(error, 'listing the topics');
-  });
+/**
+ * Names of all topics of the cluster, sorted, Kafka's own left out.
+ * @param outage tells people if that takes long. It is the same for each call, since the caller may try again
+ */
+export async function topicNames(kafka: Kafka, outage: Outage): Promise<string[]> {
+  outage.began();
+  try {
+    const names = await withCluster(kafka, async (cluster) => {
+      await cluster.connect();
+      return namesOf(cluster);
+    });
+    outage.over();
+    return names;
+  } catch (error) {
+    const failure = kafkaFailure(error, 'listing the topics');
+    outage.failed(failure);
+    throw failure;
+  }
 }
 
 /**
@@ -45,6 +54,7 @@ export function read(
   { kafka, target, closing, logger, notes }: ReadDeps,
 ): AsyncIterable<LogRecord> {
   const names = [...new Set(topics)];
+  const what = `the topic${names.length === 1 ? '' : 's'} ${names.join(', ')}`;
   const { doing, asked } = readingTopics(names, target);
   const { signal, leave } = joinSignals([options.signal, closing]);
   const isPartial = options.follow || options.canBePartial === true;
@@ -56,7 +66,8 @@ export function read(
     signal,
     forMs: options.follow ? Number.POSITIVE_INFINITY : GIVE_UP_MS,
     recover: (error) => positions.recover(error),
-    ...(exact !== undefined && { asked, outage: new Outage(`Reading the topic ${names[0]}`, logger) }),
+    ...(exact !== undefined && { asked }),
+    ...(options.follow && { outage: new Outage(`Reading ${what}`, logger) }),
   };
   const began = begin();
   // The reader of the records gets its failure.
