@@ -304,7 +304,7 @@ function answered(code: ErrorCode, what: string, { request, status }: Answer): S
 }
 
 /** As `SourcePage.moreBy`; null: nothing says so. */
-function saidOfMore(parsed: unknown, { headers, paging, responseKey }: Answer): string | null {
+function namedElsewhere(parsed: unknown, { headers, paging, responseKey }: Answer): string | null {
   if (!isEndUnsaid(paging)) return null;
   if (nextLink(headers.link) !== null) return 'Link';
   return isNextInBody(paging) ? moreBy(parsed, responseKey) : null;
@@ -316,7 +316,7 @@ function page(rows: Rows | SourceFailure, parsed: unknown, answer: Answer): Read
   if (next.kind === 'failure') return next;
   const kept = answer.omit.length === 0 ? { rows } : withoutMembers(rows, answer.omit);
   const partial = isObject(parsed) ? partialBy(parsed) : null;
-  const more = rows.length > 0 && next.next === null ? saidOfMore(parsed, answer) : null;
+  const more = rows.length > 0 && next.next === null ? namedElsewhere(parsed, answer) : null;
   return {
     ...{ ...next, kind: 'page', ...kept },
     ...(rows === noList && { isVague: true }),

@@ -105,7 +105,7 @@ describe.each(['beginning', 'end'] as const)('a group that began at the %s', (fr
         failure: one.failure(),
         warned: one.warnings,
       });
-      // What is found is shown if it does not come.
+      // A timeout is no error here: the next line shows where the group stands instead.
       await until(async () => (await place()).at === String(count)).catch(() => undefined);
       expect(await place()).toMatchObject({ at: String(count), failure: null });
       await one.stop();

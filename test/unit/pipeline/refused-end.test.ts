@@ -66,17 +66,22 @@ it.each([{}, { filter: false }, { order: 'newest' }] as const)(
   },
 );
 
+/** From now on, the API cuts each page at a limit, and refuses the pages behind it. */
+function showTheFirst500(): void {
+  publisher.vendor.shows = (page, { pageOffset, pageSize }) => {
+    const begin = pageOffset * pageSize;
+    if (begin < 500) return { ...page, rows: page.rows.slice(0, 500 - begin) };
+    throw new HighwaterError('SOURCE_REQUEST_REFUSED', 'GET answered with "page is out of valid range".');
+  };
+}
+
 const limited = [true, false].map((filter) => ({ filter }));
 
 it.each(limited)(
   'no live record is deleted behind a limit that cuts each page and refuses the next one: %j',
   async (one) => {
     await start(450, { first: 'zero', pastEnd: 'empty', order: 'newest', ...one });
-    publisher.vendor.shows = (page, { pageOffset, pageSize }) => {
-      const begin = pageOffset * pageSize;
-      if (begin < 500) return { ...page, rows: page.rows.slice(0, 500 - begin) };
-      throw new HighwaterError('SOURCE_REQUEST_REFUSED', 'GET answered with "only the first 500".');
-    };
+    showTheFirst500();
     await publisher.poll();
     for (let i = 0; i < 100; i++) publisher.vendor.write(`n${i}`, NOW);
     publisher.clock.ms += 2_000;
@@ -89,11 +94,7 @@ it.each([{}, { filter: false }, { dated: false }] as const)(
   'it is said that a limit may end full pages, if nothing else tells: %j',
   async (one) => {
     await start(800, { first: 'zero', pastEnd: 'empty', order: 'newest', ...one });
-    publisher.vendor.shows = (page, { pageOffset, pageSize }) => {
-      const begin = pageOffset * pageSize;
-      if (begin < 500) return { ...page, rows: page.rows.slice(0, 500 - begin) };
-      throw new HighwaterError('SOURCE_REQUEST_REFUSED', 'GET answered with "page is out of valid range".');
-    };
+    showTheFirst500();
     await publisher.poll();
     expect(publisher.logger.warnings.join()).toContain('the API ended behind exactly 500 rows');
   },

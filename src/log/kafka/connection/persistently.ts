@@ -54,7 +54,7 @@ export async function persistently<T>(
       }
     },
   }).catch((error: unknown) => {
-    // Whoever gets the error is told by it.
+    // The caller reports the error.
     outage?.end();
     throw error;
   });
