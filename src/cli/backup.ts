@@ -94,7 +94,11 @@ async function restore(file: string, flags: Flags, context: CommandContext): Pro
       await commitLog.close();
     }
   };
-  const { begun, ...report } = await putBack(dataDir, copy, beginAnew, context.signal);
+  const { begun, ...report } = await putBack(dataDir, copy, beginAnew, context.signal).catch(
+    (error: unknown) => {
+      throw withoutRoom(error);
+    },
+  );
   if (flags.json === true) {
     await context.print(`${JSON.stringify({ ...report, feeds: begun })}\n`);
     return 0;
@@ -112,4 +116,13 @@ async function restore(file: string, flags: Flags, context: CommandContext): Pro
   ];
   await context.print(`${lines.join('\n')}\n`);
   return 0;
+}
+
+function withoutRoom(error: unknown): unknown {
+  if (!(error instanceof HighwaterError) || error.code !== 'LOG_FULL') return error;
+  return new HighwaterError('LOG_FULL', error.message, {
+    cause: error,
+    now: 'Nothing was restored. The log is as it was.',
+    remedy: 'Free as much space on the disk as the file takes. The log that is replaced is kept beside it.',
+  });
 }

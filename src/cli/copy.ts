@@ -52,7 +52,8 @@ async function copy(flags: Flags, context: CommandContext): Promise<number> {
     if (present.length === 0) {
       throw new HighwaterError('LOG_MISSING', `${dataDir} has no log with one of the enabled feeds`, {
         now,
-        remedy: 'Name the data folder of the publisher (--from), and the feeds that it has (--feeds).',
+        remedy:
+          'Name the data folder of the publisher (--from), the feeds that it has (--feeds), and its prefix (--topic-prefix), which is that on Kafka, too.',
       });
     }
     // From here on no publisher can write there.

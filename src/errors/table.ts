@@ -41,7 +41,7 @@ const settings = {
   TOPIC_UNKNOWN: {
     ...lasts,
     exit: 2,
-    what: 'The topic belongs to no known feed and is not in the log. The message lists the topics that can be read.',
+    what: 'The topic is not in the log. If it belongs to no known feed, the message lists the topics that can be read.',
     now: 'Nothing was read.',
     remedy: 'Name one of the topics above. `tail` without --no-follow waits for a new topic.',
   },

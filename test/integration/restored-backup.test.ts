@@ -175,6 +175,13 @@ describe('a backup', () => {
     });
   });
 
+  it('says that a file may not become so large', async () => {
+    const limited = ['sh', '-c', 'ulimit -f 8; exec "$0" "$@"'];
+    const { code, err } = await done(['backup', copy()], {}, limited);
+    expect([code, err]).toEqual([1, expect.stringContaining('error BACKUP_FAILED')]);
+    expect(readdirSync(folder())).not.toContain('backups.db');
+  });
+
   it('goes to stdout for a container that has no program to copy a file out', async () => {
     const piped = ['sh', '-c', '"$0" "$@" > "$COPY"'];
     expect(await start(['backup', '-'], { COPY: copy() }, piped).ended()).toMatchObject({ code: 0 });

@@ -162,8 +162,7 @@ async function wanted(
   const inLog = await log.topicNames();
   const named = [...config.feeds, ...feedDefinitions].find((feed) => feed.name === name);
   const topic = meantTopic(named?.topic ?? name, config, inLog);
-  const missing = missingTopicNote(topic, config, { follow: false, inLog, place });
-  if (missing !== null) context.note(`highwater: ${missing}\n`);
+  missingTopicNote(topic, config, { follow: false, inLog, place });
   const { feed, topics } = typesIn(topic, config);
   if (asOf === undefined) {
     const range = { sinceMs: since, untilMs: until };

@@ -18,7 +18,7 @@ export function meantTopic(name: string, config: Config, inLog: readonly string[
 }
 
 /**
- * A note about a topic that does not exist yet; null if it exists.
+ * A note for a reader that waits for a topic; null if the topic exists.
  * @param place of the log, for people
  * @throws HighwaterError TOPIC_UNKNOWN, LOG_MISSING when the reader would not wait for it
  */
@@ -28,21 +28,25 @@ export function missingTopicNote(
   { follow, inLog, place }: { follow: boolean; inLog: readonly string[] | null; place: string },
 ): string | null {
   if (inLog?.includes(topic)) return null;
-  const there = knownTopics(config, inLog);
-
-  if (!there.includes(topic)) {
-    const meant = didYouMean(topic, there);
-    const hint = meant === null ? '' : `did you mean ${meant}? `;
-    const what = `there is no topic ${topic}; ${hint}there are ${there.join(', ')}`;
-    if (!follow) throw new HighwaterError('TOPIC_UNKNOWN', what);
-    return `${what}. Waiting for it in ${place}; Ctrl-C ends.`;
-  }
-  if (inLog === null) {
+  const known = knownTopics(config, inLog);
+  const isKnown = known.includes(topic);
+  if (isKnown && inLog === null) {
     const what = `there is no log in ${place} yet`;
     if (!follow) throw new HighwaterError('LOG_MISSING', what);
     return `${what}. Waiting for a publisher to begin one (highwater run); Ctrl-C ends.`;
   }
-  return `the log in ${place} has no topic ${topic} yet${follow ? '. Waiting for it; Ctrl-C ends.' : '.'}`;
+  if (isKnown) {
+    const what = `the log in ${place} has no topic ${topic} yet`;
+    const remedy =
+      'Start a publisher of the feed (`highwater run`), or name the prefix with which it runs (--topic-prefix).';
+    if (!follow) throw new HighwaterError('TOPIC_UNKNOWN', what, { remedy });
+    return `${what}. Waiting for it; Ctrl-C ends.`;
+  }
+  const meant = didYouMean(topic, known);
+  const hint = meant === null ? '' : `did you mean ${meant}? `;
+  const what = `there is no topic ${topic}; ${hint}there are ${known.join(', ')}`;
+  if (!follow) throw new HighwaterError('TOPIC_UNKNOWN', what);
+  return `${what}. Waiting for it in ${place}; Ctrl-C ends.`;
 }
 
 /** Topics of the log and of the feeds. */

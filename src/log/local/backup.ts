@@ -11,7 +11,7 @@ import {
   statSync,
 } from 'node:fs';
 import path from 'node:path';
-import { HighwaterError } from '../../errors';
+import { type ErrorCode, HighwaterError } from '../../errors';
 import { FORMAT_VERSION, hasTable, isBackup } from './file/file-format';
 import { endOffsetQuery, logFile, lookInto } from './file/reader-connection';
 import {
@@ -76,13 +76,15 @@ export async function backUp(
     return { file: target, bytes: statSync(target).size, records, groups };
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof HighwaterError && error.code !== 'LOG_FULL' && error.code !== 'LOG_UNWRITABLE')
-      throw error;
+    if (error instanceof HighwaterError && !NOT_WRITTEN.includes(error.code)) throw error;
     throw new HighwaterError('BACKUP_FAILED', `${target}: ${(error as Error).message}`, { cause: error });
   } finally {
     discard(staging);
   }
 }
+
+/** A limit of a file's size, as of `ulimit`, is a failure to SQLite. */
+const NOT_WRITTEN: readonly ErrorCode[] = ['LOG_FULL', 'LOG_UNWRITABLE', 'LOG_FAILED'];
 
 /** Removes a folder into which an abandoned statement may still copy: under another name, it makes no file in it any more. */
 export function discard(folder: string): void {

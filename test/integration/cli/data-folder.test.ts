@@ -162,6 +162,18 @@ if (!isRoot) process.stderr.write('NOT RUN: tests of other owners, which only ro
     expect(seen).toEqual(new Set(['true', 'false']));
   });
 
+  it('restore says that nothing was restored', async () => {
+    const earlier = await publisher.running();
+    earlier.signal('SIGTERM');
+    await earlier.ended();
+    const file = path.join(publisher.folder(), 'backup.db');
+    expect((await publisher.done(['backup', file])).code).toBe(0);
+    const under = onSmallDisk(data(), 4, leaving(64));
+    const { code, err } = await publisher.done(['restore', file], undefined, under);
+    expect([code, err]).toEqual([1, expect.stringMatching(/LOG_FULL.*Nothing was restored/s)]);
+    expect(err).not.toMatch(/batch|resume/);
+  });
+
   it('a publisher that has begun on it publishes by itself once there is room', async () => {
     const earlier = await publisher.running();
     earlier.signal('SIGTERM');

@@ -240,6 +240,7 @@ it.each([
   [['ipos', '--decimals', '39', '-o', 'a.parquet'], 'Expected a whole number from 0 to 38'],
   [['ipos', '--format', 'xlsx'], 'Allowed choices are parquet, ndjson, csv'],
   [['ipo'], 'TOPIC_UNKNOWN  there is no topic ipo; did you mean ipos?'],
+  [['ipos', '--topic-prefix', 'other.'], 'has no topic other.ipos yet'],
   [['ipos.current'], 'USAGE_INVALID  ipos.current is no topic of events'],
   [['ipos.deal-status', '--as-of', 'now'], 'USAGE_INVALID  --as-of needs a feed'],
 ])('export %j is refused: %s', async (args, what) => {

@@ -558,6 +558,20 @@ it('says what the API answers when the token is wrong, without the token', async
   expect(err).not.toContain('wrong-token-4712');
 });
 
+it('says that it asks by GET when an endpoint refuses that', async () => {
+  const posts = await startHttpServer((_, response) =>
+    sendJson(response, { message: 'Invalid request URL.' }, 400),
+  );
+  try {
+    const { code, err } = await ran(['init', `${posts.url}/search`]);
+    expect(code).toBe(1);
+    expect(err).toMatch(/SOURCE_REQUEST_REFUSED.*Invalid request URL.*Nothing was .*written.*POST/s);
+    expect(err).not.toContain('next poll');
+  } finally {
+    await posts.stop();
+  }
+});
+
 it('ends in order when it is interrupted, and writes nothing', async () => {
   const silent = await startHttpServer(() => undefined);
   try {
