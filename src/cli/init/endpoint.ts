@@ -1,5 +1,5 @@
 import { pause } from '../../async/wait';
-import { HighwaterError } from '../../errors';
+import { type ErrorCode, HighwaterError } from '../../errors';
 import { answerLimits } from '../../json/limits';
 import { parseJson } from '../../json/parse-json';
 import { echoedToken } from '../../secrets/echoed-token';
@@ -66,7 +66,7 @@ export function openEndpoint(
       redact,
       signal,
     });
-    if (result.kind !== 'response') throw new HighwaterError(result.code, `${result.what}.`);
+    if (result.kind !== 'response') throw failed(result);
     rateLimit ??= rateLimitIn(result.response.headers, Date.now());
     return result.response;
   }
@@ -100,7 +100,7 @@ export function openEndpoint(
     const options = { limits: waiting, random: Math.random, signal, onRetry };
     const result = await withRetry(attempt, new PageDeadline(waiting.totalMs), options);
     if (result.kind === 'answer') return result.response;
-    throw new HighwaterError(result.code, `${result.what}.`);
+    throw failed(result);
   }
 
   return {
@@ -111,7 +111,7 @@ export function openEndpoint(
       if (answer.body !== undefined) return answer;
       const meaning = await meaningOf(response);
       if (meaning.kind === 'page') return { body: meaning.rows, linkHeader: undefined };
-      throw new HighwaterError(meaning.code, `${meaning.what}.`);
+      throw failed(meaning);
     },
     /**
      * With more query parameters, or at a link that it gave. A refusal is an answer: it says that the endpoint does not take them.
@@ -128,6 +128,14 @@ export function openEndpoint(
     rateLimit: () => rateLimit,
     close: connections.destroy,
   };
+}
+
+/** There is no feed yet, and no poll. */
+function failed({ code, what }: { readonly code: ErrorCode; readonly what: string }): HighwaterError {
+  const remedy =
+    "Compare the address with the vendor's documentation. It is asked by GET; a feed that asks by POST is written by hand: docs/adding-a-feed.md.";
+  const now = 'Nothing was written.';
+  return new HighwaterError(code, `${what}.`, code === 'SOURCE_REQUEST_REFUSED' ? { now, remedy } : { now });
 }
 
 const nothing: EndpointAnswer = { body: undefined, linkHeader: undefined };

@@ -124,7 +124,7 @@ async function init(address: string, flags: InitFlags, context: CommandContext):
     await context.print(`Written to ${flags.config}, section feeds.${name}.\n`);
     if (flags.events) await context.print(`\nIts first events:\n${events.join('')}`);
   } catch (error) {
-    if (!context.signal.aborted) throw ofEndpoint(error);
+    if (!context.signal.aborted) throw error;
     context.note('Interrupted: nothing was written.\n');
     return 1;
   } finally {
@@ -134,16 +134,6 @@ async function init(address: string, flags: InitFlags, context: CommandContext):
   const feedsFlag = before === '' ? '' : ` --feeds ${name}`;
   await context.print(`\nPublish it:  npx highwater run${configFlag}${feedsFlag}\n`);
   return 0;
-}
-
-/** An error of the API as this command has it: there is no feed yet, and no poll. */
-function ofEndpoint(error: unknown): unknown {
-  if (!(error instanceof HighwaterError) || !error.code.startsWith('SOURCE_')) return error;
-  const remedy =
-    error.code === 'SOURCE_REQUEST_REFUSED'
-      ? "Compare the address with the vendor's documentation. It is asked by GET; a feed that asks by POST is written by hand: docs/adding-a-feed.md."
-      : error.remedy;
-  return new HighwaterError(error.code, error.message, { cause: error, now: NOTHING, remedy });
 }
 
 /** Writes files and checks them. If the check fails, they are as they were. */
