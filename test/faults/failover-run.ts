@@ -90,11 +90,13 @@ export async function runFailovers(options: FailoverOptions): Promise<FailoverRe
       const pids = new Set(feedNames.map((feed) => owners.pidOf(feed)));
       return !pids.has(null) && pids.size === Math.min(feedNames.length, instances.length);
     }, DEADLINE_MS).catch((cause: unknown) => {
-      const said = instances.map(({ process }) => process.output().slice(-2_000)).join('\n---\n');
-      throw new Error(`the feeds do not spread: ${feedNames.map((feed) => owners.pidOf(feed))}: ${said}`, {
-        cause,
-      });
+      throw withOutput('the feeds do not spread', cause);
     });
+  const withOutput = (what: string, cause: unknown): Error => {
+    const said = instances.map(({ process }) => process.output().slice(-4_000)).join('\n---\n');
+    const pids = feedNames.map((feed) => `${feed}: ${owners.pidOf(feed)}`).join(', ');
+    return new Error(`${what} (owners ${pids}): ${said}`, { cause });
+  };
   try {
     for (const index of kafka.proxies.keys()) start(index);
     const failovers: Failover[] = [];
@@ -131,7 +133,9 @@ export async function runFailovers(options: FailoverOptions): Promise<FailoverRe
         if (theft !== null) thefts.push(...theft);
       }
     }
-    await settle(instances[0]!.process, market, log);
+    await settle(instances[0]!.process, market, log).catch((cause: unknown) => {
+      throw withOutput('the feeds are not read to their end', cause);
+    });
     assertRunning();
     for (const { process } of instances) process.signal('SIGTERM');
     ended.push(...instances.map(({ process }) => process.exited));
