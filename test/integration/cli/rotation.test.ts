@@ -2,9 +2,8 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import path from 'node:path';
 import { type Authority, authority } from '../../support/certificates';
-import { type CliProcess, commandLine } from '../../support/cli';
+import { type CliProcess, commandsInFolder } from '../../support/cli';
 import { sendJson, startHttpServer } from '../../support/http-server';
 import {
   everySpelling,
@@ -14,18 +13,16 @@ import {
   type Place,
 } from '../../support/marked-secrets';
 import { apiEnv, simulatedApi } from '../../support/simulated-api';
-import { tempFolder } from '../../support/temp-folder';
 import { until } from '../../support/until';
 
 /** Secrets and certificates that are replaced under a publisher, as a real process. */
 
-const cli = commandLine();
-const folder = tempFolder();
-const secretFile = (name: string) => path.join(folder(), 'secrets', name);
-const data = () => path.join(folder(), 'data');
+const { file, start } = commandsInFolder();
+const secretFile = (name: string) => file('secrets', name);
+const data = () => file('data');
 
 beforeEach(() => {
-  mkdirSync(path.join(folder(), 'secrets'));
+  mkdirSync(file('secrets'));
 });
 
 /** In one step, as secrets are replaced. */
@@ -36,10 +33,8 @@ function write(name: string, text: string): string {
 }
 
 function publisher(env: Readonly<Record<string, string>>, ...args: readonly string[]): CliProcess {
-  return cli(['run', '--feeds', 'ipos', '--poll-interval', '100ms', ...args], {
-    cwd: folder(),
-    env: { HIGHWATER_DATA_DIR: data(), HIGHWATER_REQUESTS_PER_SECOND: '1000', ...env },
-  });
+  const usual = { HIGHWATER_DATA_DIR: data(), HIGHWATER_REQUESTS_PER_SECOND: '1000' };
+  return start(['run', '--feeds', 'ipos', '--poll-interval', '100ms', ...args], { ...usual, ...env });
 }
 
 const printed = (process: CliProcess) => process.stdout() + process.stderr();
@@ -139,7 +134,7 @@ it('an API that repeats the token of before and the present one shows neither, i
     await running.sees(/code=SOURCE_UNAUTHORIZED/, 'stderr');
     const places: Place[] = [];
     const read = async (...args: readonly string[]) => {
-      const reader = cli(args, { cwd: folder(), env });
+      const reader = start(args, env);
       await reader.ended();
       places.push({ name: args.join(' '), content: printed(reader) });
     };
@@ -149,8 +144,7 @@ it('an API that repeats the token of before and the present one shows neither, i
     await until(() => spoken > before + spellings);
     await read('tail', 'ipos', '--no-follow', '--json');
     await read('dead-letters', 'list', '--json');
-    running.signal('SIGTERM');
-    await running.ended();
+    await running.stop();
     expect(places.map(({ content }) => /\[redacted\]/.test(String(content)))).toEqual([true, true, true]);
     places.push({ name: 'run', content: printed(running) }, ...filesUnder(data()));
     expect(findSecrets([first, second], places)).toStrictEqual([]);

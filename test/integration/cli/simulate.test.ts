@@ -26,8 +26,7 @@ it('serves an API that the printed commands can use, until Ctrl-C', async () => 
   expect(await once.ended()).toEqual({ code: 0, signal: null });
   expect(once.stderr()).toMatch(/ipos: (first )?snapshot complete +records=30/);
 
-  simulator.signal('SIGINT');
-  expect(await simulator.ended()).toEqual({ code: 0, signal: null });
+  expect(await simulator.stop('SIGINT')).toEqual({ code: 0, signal: null });
 });
 
 it('names a port that is taken', async () => {

@@ -1,14 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { freePort } from '../../../tools/servers/ports';
-import { commandLine, commandLineHere, outcome } from '../../support/cli';
-import { tempFolder } from '../../support/temp-folder';
+import { commandsInFolder } from '../../support/cli';
 import { until } from '../../support/until';
 
-const cli = commandLine();
-const here = commandLineHere();
-const folder = tempFolder();
+const { file, start, done: ran } = commandsInFolder();
 let simulator: Simulator | undefined;
 afterEach(() => simulator?.stop());
 
@@ -22,9 +18,6 @@ async function api(): Promise<Readonly<Record<string, string>>> {
   };
 }
 
-const ran = (args: readonly string[], env: Readonly<Record<string, string>>) =>
-  outcome(here(args, { cwd: folder(), env }));
-
 it('status names the members that drifted with their counts, and why the latest row became a dead letter', async () => {
   const env = await api();
   simulator!.behave({ drift: { members: 1, types: 1, withoutId: 0.5 } });
@@ -32,7 +25,7 @@ it('status names the members that drifted with their counts, and why the latest 
     const { updated: _, ...record } = simulator!.stores.ipos.get(key)!;
     simulator!.stores.ipos.upsert(record as never);
   }
-  const publisher = cli(['run', '--feeds', 'ipos'], { cwd: folder(), env });
+  const publisher = start(['run', '--feeds', 'ipos'], env);
   await publisher.sees(/snapshot complete/, 'stderr');
   // Members that drifted are committed with the position after them.
   await until(async () => (await ran(['status', '--feeds', 'ipos'], env)).said.includes('cusip'));
@@ -51,11 +44,11 @@ it('status and doctor show what the publisher says of its feeds when the log can
     HIGHWATER_API_TOKEN: 'wrong',
     HIGHWATER_HTTP_PORT: String(await freePort()),
   };
-  const publisher = cli(['run'], { cwd: folder(), env });
+  const publisher = start(['run'], env);
   await publisher.sees(/SOURCE_UNAUTHORIZED/, 'stderr');
-  const damaged = path.join(folder(), 'damaged');
+  const damaged = file('damaged');
   mkdirSync(damaged);
-  writeFileSync(path.join(damaged, 'highwater.db'), 'no log'.repeat(2_000));
+  writeFileSync(file('damaged', 'highwater.db'), 'no log'.repeat(2_000));
   const broken = { ...env, HIGHWATER_DATA_DIR: damaged };
   const parked = 'parked by SOURCE_UNAUTHORIZED, tried again slowly';
 
@@ -67,8 +60,7 @@ it('status and doctor show what the publisher says of its feeds when the log can
   const doctor = await ran(['doctor'], broken);
   expect(doctor.said).toContain(parked);
 
-  publisher.signal('SIGTERM');
-  await publisher.ended();
+  await publisher.stop();
   // Nobody answers any more: the error stays as it is.
   expect((await ran(['status'], broken)).said).not.toContain('publisher on this machine');
 });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import fastify, { type FastifyInstance } from 'fastify';
-import { eventStreams, serveEvents } from '../../../src/admin/http/server';
+import { eventStreams } from '../../../src/admin/http/server';
 import { until } from '../../support/until';
 
 let app: FastifyInstance;
@@ -17,7 +17,7 @@ afterEach(() => app.close());
 
 async function serve(text: string, everyMs: number, limits: { connections?: number; stalledMs?: number }) {
   const own = count;
-  async function* events(_: string | null, signal: AbortSignal): AsyncGenerator<string> {
+  async function* events(signal: AbortSignal): AsyncGenerator<string> {
     own.open++;
     try {
       while (!signal.aborted) {
@@ -29,7 +29,8 @@ async function serve(text: string, everyMs: number, limits: { connections?: numb
       own.open--;
     }
   }
-  serveEvents(app, { events }, eventStreams(limits));
+  const stream = eventStreams(limits);
+  app.get('/events', (_, reply) => stream(reply, 'text/event-stream', events));
   await app.listen({ host: '127.0.0.1', port: 0 });
   return (app.server.address() as AddressInfo).port;
 }
