@@ -8,7 +8,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isLoopback } from '../../config/http';
 import { counted } from '../../format/counted';
 import type { Logger } from '../../logging/logger';
-import type { Dashboard } from '../dashboard/dashboard';
 
 /** Built by `npm run build`. A program that runs from its sources uses the files that were built beside them. */
 const folders = [
@@ -210,15 +209,4 @@ export function eventStreams(limits: Partial<typeof defaultLimits> = {}): Stream
 export function lastEventId({ headers }: FastifyRequest): string | null {
   const { 'last-event-id': id } = headers;
   return typeof id === 'string' ? id : null;
-}
-
-/** Serves `GET /events`, for the dashboard. */
-export function serveEvents(
-  app: FastifyInstance,
-  { events }: Pick<Dashboard, 'events'>,
-  stream: Stream,
-): void {
-  app.get('/events', { exposeHeadRoute: false }, (request, reply) =>
-    stream(reply, 'text/event-stream', (gone) => events(lastEventId(request), gone)),
-  );
 }

@@ -54,16 +54,14 @@ export async function* checkApi(config: Config, logger: Logger, signal: AbortSig
         else yield await checked(subjectOf(feed), () => checkFeed(feed, page, source, signal));
       }
     }
-    for (const feed of feeds.filter(({ name }) => !api.access.has(name)))
-      yield lacks(feed, api.lacking.get(feed.name));
+    for (const feed of feeds.filter(({ name }) => !api.access.has(name))) {
+      const lacking = api.lacking.get(feed.name);
+      const remedy = 'Set it, or leave the feed out (HIGHWATER_FEEDS).';
+      if (lacking === undefined) yield skipped(subjectOf(feed), why);
+      else yield failed(subjectOf(feed), lacking, remedy, 'CONFIG_INVALID');
+    }
   } finally {
     clients.close();
-  }
-
-  function lacks(feed: Feed, what: string | undefined): Check {
-    const subject = subjectOf(feed);
-    const remedy = 'Set it, or leave the feed out (HIGHWATER_FEEDS).';
-    return what === undefined ? skipped(subject, why) : failed(subject, what, remedy, 'CONFIG_INVALID');
   }
 }
 
