@@ -28,8 +28,6 @@ async function json(...args: string[]): Promise<Record<string, unknown>[]> {
   return (await lines(...args, '--json')).map((line) => JSON.parse(line));
 }
 
-const status = () => api().marketDay.step();
-
 it('prints records as JSON, to the letter of the contract', async () => {
   await published('--feeds', 'ipos');
   const [line = ''] = await lines('ipos', '--from-beginning', '--no-follow', '--json', '--limit', '1');
@@ -98,14 +96,9 @@ it('begins with the last records of several topics, or with those since a time, 
 
   const following = tail('ipos', '--last', '2', '--json', '--limit', '3');
   await following.sees(/(\n.*){2}/);
-  const publisher = publish('--feeds', 'ipos');
-  const market = setInterval(status, 50);
-  try {
-    expect(await following.ended()).toEqual({ code: 0, signal: null });
-  } finally {
-    clearInterval(market);
-    publisher.signal('SIGKILL');
-  }
+  publish('--feeds', 'ipos');
+  api().marketDay.start(50);
+  expect(await following.ended()).toEqual({ code: 0, signal: null });
   const records = jsonLines<{ headers: { op: string } }>(following.stdout());
   const seen = records.map(({ headers }) => headers.op);
   expect(seen.slice(0, 2)).toEqual(['r', 'r']);
@@ -130,14 +123,10 @@ it('follows a publisher in another process, live, for people without a terminal:
   const transitions = tail('insights.rating-changes');
   const changes = tail('ipos', '--op', 'c,u');
   // They say nothing when they have begun, so the market goes on until they have seen something.
-  const market = setInterval(status, 50);
-  try {
-    await transitions.sees(/UPGRADE +\S+ +\S.*: .* → .*, pt .* → /);
-    await changes.sees(/~ updated +\S+ +\S.* deal_status .+ → .+/);
-    await changes.sees(/\+ created /);
-  } finally {
-    clearInterval(market);
-  }
+  api().marketDay.start(50);
+  await transitions.sees(/UPGRADE +\S+ +\S.*: .* → .*, pt .* → /);
+  await changes.sees(/~ updated +\S+ +\S.* deal_status .+ → .+/);
+  await changes.sees(/\+ created /);
   expect(transitions.stdout() + changes.stdout()).not.toContain('\u001b');
   expect(await changes.stop('SIGINT')).toEqual({ code: 130, signal: null });
 });
@@ -215,14 +204,9 @@ it('ends quietly when nobody reads on', async () => {
   await piped.sees(/\n/);
   piped.close('stdout');
   // The next output meets a closed pipe at the latest now.
-  const publisher = publish('--feeds', 'analysts');
-  const market = setInterval(status, 50);
-  try {
-    expect(await piped.ended()).toEqual({ code: 0, signal: null });
-  } finally {
-    clearInterval(market);
-    publisher.signal('SIGKILL');
-  }
+  publish('--feeds', 'analysts');
+  api().marketDay.start(50);
+  expect(await piped.ended()).toEqual({ code: 0, signal: null });
   expect(piped.stderr()).toBe('');
 });
 
