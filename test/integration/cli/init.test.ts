@@ -26,6 +26,7 @@ async function init(shape: ApiShape, args: readonly string[], query = '') {
   return done(['init', url, ...args], { SHOP_TOKEN: shape.token });
 }
 
+const bearer = ['--auth', 'bearer', '--token-env', 'SHOP_TOKEN'];
 const feeds = () => parse(readFileSync(file('highwater.yaml'), 'utf8')).feeds;
 
 it.each([
@@ -106,12 +107,7 @@ it.each([
 it('refuses an endpoint that has more rows than a page and no paging that it knows', async () => {
   const asked = (query: URLSearchParams) =>
     stripe.ask(new URLSearchParams([['limit', query.get('limit') ?? '10']]), undefined);
-  const { code, err } = await init({ ...stripe, ask: asked }, [
-    '--auth',
-    'bearer',
-    '--token-env',
-    'SHOP_TOKEN',
-  ]);
+  const { code, err } = await init({ ...stripe, ask: asked }, bearer);
   expect(code).toBe(1);
   expect(err).toContain(
     'no way to the next page was found. What says so: 100 rows came, as many as were asked for, has_more: true',
@@ -142,12 +138,12 @@ describe('an endpoint of tasks', () => {
     return rows.slice((page - 1) * 50, page * 50);
   };
   const since = (query: URLSearchParams) => Number(query.get('since') ?? 0);
+  const filtered = (query: URLSearchParams) => tasks.filter((row) => row.updated >= since(query));
 
   it('whose rows have a member that moves by itself, which is named, and not ignored unasked', async () => {
     let views = 0;
     const { code, out } = await initTasks((query) => {
-      const found = tasks.filter((row) => row.updated >= since(query));
-      return pageOf(found, query).map((row) => ({ ...row, views: ++views, meta: { seen: true } }));
+      return pageOf(filtered(query), query).map((row) => ({ ...row, views: ++views, meta: { seen: true } }));
     });
     expect(code).toBe(0);
     expect(out).toMatch(/^ {2}silent +views: moved, and updated did not$/m);
@@ -201,7 +197,7 @@ describe('an endpoint of tasks', () => {
 
   it('that shows nothing to a poll: says so, exits 1, and writes nothing', async () => {
     const { code, out, err } = await initTasks((query) =>
-      pageOf(query.get('since') === '0' ? [] : tasks.filter((row) => row.updated >= since(query)), query),
+      pageOf(query.get('since') === '0' ? [] : filtered(query), query),
     );
     expect(code).toBe(1);
     expect(err).toContain('The trial poll of tasks published no record: the API answered it with no row');
@@ -211,13 +207,9 @@ describe('an endpoint of tasks', () => {
   });
 
   it('that refuses a poll: says what it answered, exits 1, and writes nothing', async () => {
-    const { code, err } = await initTasks((query) => {
-      if (query.get('since') === '0') return null;
-      return pageOf(
-        tasks.filter((row) => row.updated >= since(query)),
-        query,
-      );
-    });
+    const { code, err } = await initTasks((query) =>
+      query.get('since') === '0' ? null : pageOf(filtered(query), query),
+    );
     expect(code).toBe(1);
     expect(err).toContain('The trial poll of tasks failed: tasks: GET ');
     expect(readdirSync(folder())).toEqual([]);
@@ -497,7 +489,7 @@ describe('a shop with numbers as ids, a limit of requests, and members without a
 
 it('keeps what stands in the file, and replaces a feed only when that is said', async () => {
   const settings = file('highwater.yaml');
-  const args = ['--auth', 'bearer', '--token-env', 'SHOP_TOKEN', '--no-events'];
+  const args = [...bearer, '--no-events'];
   writeFileSync(settings, '# ours\npollInterval: 30s # short\n');
   await init(zendesk, args, '?start_time=0');
   const text = readFileSync(settings, 'utf8');
@@ -510,14 +502,7 @@ it('keeps what stands in the file, and replaces a feed only when that is said', 
 });
 
 it('names the flag that decides what is not clear', async () => {
-  const { code, err } = await init(github, [
-    '--auth',
-    'bearer',
-    '--token-env',
-    'SHOP_TOKEN',
-    '--id',
-    'state',
-  ]);
+  const { code, err } = await init(github, [...bearer, '--id', 'state']);
   expect(code).toBe(2);
   expect(err).toContain('"state" is not one');
   expect(err).toContain('--id MEMBER');
@@ -526,7 +511,7 @@ it('names the flag that decides what is not clear', async () => {
 it('says what the API answers when the token is wrong, without the token', async () => {
   server = await serve(zendesk);
   const wrong = { ...zendesk, token: 'wrong-token-4712' };
-  const { code, err } = await init(wrong, ['--auth', 'bearer', '--token-env', 'SHOP_TOKEN']);
+  const { code, err } = await init(wrong, bearer);
   expect(code).not.toBe(0);
   expect(err).toContain('401');
   expect(err).not.toContain('wrong-token-4712');
@@ -545,7 +530,7 @@ it('ends in order when it is interrupted, and writes nothing', async () => {
 
 it('leaves nothing behind when the settings that it wrote do not load', async () => {
   writeFileSync(file('highwater.yaml'), 'pollInterval: soon\n');
-  const { code, err } = await init(github, ['--auth', 'bearer', '--token-env', 'SHOP_TOKEN']);
+  const { code, err } = await init(github, bearer);
   expect([code, err]).toEqual([2, expect.stringContaining('pollInterval')]);
   expect(readdirSync(folder())).toEqual(['highwater.yaml']);
   expect(readFileSync(file('highwater.yaml'), 'utf8')).toBe('pollInterval: soon\n');
@@ -560,8 +545,7 @@ it.each([
   ['http://example.com/x', ['--header', 'Authorization: Bearer sesame'], 'Authorization carries a secret'],
   ['http://example.com/x', ['--auth', 'magic'], '"magic" is not a way to carry a token'],
 ])('refuses %j %j', async (url, flags, message) => {
-  const started = here(['init', url, ...flags]);
-  expect((await started.ended()).code).toBe(2);
-  expect(started.stderr()).toContain(message);
-  expect(started.stderr()).not.toContain('sesame');
+  const { code, err } = await done(['init', url, ...flags]);
+  expect([code, err]).toEqual([2, expect.stringContaining(message)]);
+  expect(err).not.toContain('sesame');
 });

@@ -4,6 +4,7 @@ import { connect, createServer } from 'node:net';
 import Database from 'libsql';
 import type { FaultRule } from '../../../src/simulator/http/faults';
 import { type CliProcess, commandsInFolder } from '../../support/cli';
+import { endsWithTest } from '../../support/ends';
 import { samplesOf } from '../../support/metrics-text';
 import { apiEnv, simulatedApi } from '../../support/simulated-api';
 import { until } from '../../support/until';
@@ -170,20 +171,14 @@ it('does not listen where other machines reach it without a token, and names the
 
 it('names a port that another program has, and starts nothing', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => taken.once('listening', resolve));
-  try {
-    const { port } = taken.address() as { port: number };
-    const refused = run(['--http-port', String(port)]);
-    expect(await refused.ended()).toEqual({ code: 1, signal: null });
-    expect(refused.stderr()).toMatch(
-      new RegExp(
-        `PORT_UNAVAILABLE[\\s\\S]*port ${port} of 127.0.0.1 cannot be used: another program listens`,
-      ),
-    );
-    expect(api().requests()).toStrictEqual([]);
-  } finally {
-    taken.close();
-  }
+  endsWithTest(() => taken.close());
+  await once(taken, 'listening');
+  const { port } = taken.address() as { port: number };
+  const refused = run(['--http-port', String(port)]);
+  expect(await refused.ended()).toEqual({ code: 1, signal: null });
+  expect(refused.stderr()).toContain('PORT_UNAVAILABLE');
+  expect(refused.stderr()).toContain(`port ${port} of 127.0.0.1 cannot be used: another program listens`);
+  expect(api().requests()).toStrictEqual([]);
 });
 
 it('ends at a signal though somebody does not end a request', async () => {
