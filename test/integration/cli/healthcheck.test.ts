@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
-import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { freePort } from '../../../tools/servers/ports';
 import { type CliProcess, commandsInFolder } from '../../support/cli';
 import { startHttpServer } from '../../support/http-server';
+import { apiEnv, simulatedApi } from '../../support/simulated-api';
 import { until } from '../../support/until';
 
 const { file, start, done } = commandsInFolder();
@@ -14,19 +14,13 @@ async function check(args: readonly string[] = [], env: Readonly<Record<string, 
 }
 
 describe('highwater healthcheck', () => {
-  let simulator: Simulator | undefined;
-  afterEach(() => simulator?.stop());
+  const api = simulatedApi({ insights: 20, analysts: 20, ipos: 20 });
 
   /** A publisher at a free port. */
   async function publisher(env: Readonly<Record<string, string>> = {}): Promise<[CliProcess, string]> {
-    simulator = await startSimulator({
-      records: { insights: 20, analysts: 20, ipos: 20 },
-      tokens: ['T0KEN'],
-    });
     const port = String(await freePort());
     const settings = {
-      HIGHWATER_API_URL: simulator.url,
-      HIGHWATER_API_TOKEN: 'T0KEN',
+      ...apiEnv(api()),
       HIGHWATER_REQUESTS_PER_SECOND: '1000',
       HIGHWATER_POLL_INTERVAL: '1s',
       HIGHWATER_HTTP_PORT: port,
