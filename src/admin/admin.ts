@@ -21,10 +21,10 @@ import {
   carries,
   eventStreams,
   isOwnHost,
+  lastEventId,
   pageRoutes,
   place,
   securityHeaders,
-  serveEvents,
   servePage,
   wrongTokens,
 } from './http/server';
@@ -84,7 +84,9 @@ export async function startAdmin(http: HttpConfig, options: AdminOptions) {
   app.addHook('onClose', async () => refused.close());
   servePage(app);
   const stream = eventStreams();
-  serveEvents(app, dashboard, stream);
+  app.get('/events', { exposeHeadRoute: false }, (request, reply) =>
+    stream(reply, 'text/event-stream', (gone) => dashboard.events(lastEventId(request), gone)),
+  );
   serveRecords(app, board, options.registry);
   if (openConsumer !== undefined) serveTopics(app, openConsumer, stream);
   app.addHook('onClose', async () => opened?.log.close());

@@ -29,10 +29,8 @@ export interface FeedStanding extends LiveKnowledge {
   /** When the feed's loop last did something, ms of `performance.now()`. */
   readonly lastSignMs: number;
   /** Counts since the process began. */
-  readonly activity: FeedActivity;
+  readonly activity: ReturnType<typeof feedActivity>;
 }
-
-type FeedActivity = ReturnType<typeof feedActivity>;
 
 function feedActivity(clock: () => number) {
   return {

@@ -6,12 +6,13 @@ import { loadConfig } from '../config/load-config';
 import { readSettings } from '../config/raw-settings';
 import { type Setting, settingKeys, settings } from '../config/settings';
 import { createRedactor } from '../secrets/redaction';
+import { show } from './list';
 import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { span, tableText } from './terminal/text';
+import { span } from './terminal/text';
 
 export function configCommand(run: RunCommand): CliCommand {
-  const show = new CliCommand('show')
+  const showCommand = new CliCommand('show')
     .description('Print every setting, its value, and where the value comes from. Secrets are not shown.')
     .option('--json', 'One JSON object a line');
   const schema = new CliCommand('schema')
@@ -27,7 +28,9 @@ Examples:
       }),
     );
   return new CliCommand('config')
-    .addCommand(show.settings().action((flags: Flags) => run((context) => showSettings(flags, context))))
+    .addCommand(
+      showCommand.settings().action((flags: Flags) => run((context) => showSettings(flags, context))),
+    )
     .addCommand(schema);
 }
 
@@ -43,17 +46,14 @@ async function showSettings(flags: Flags, context: CommandContext): Promise<numb
     // `HIGHWATER_API_URL`, `highwater.yaml, line 3` or `--api-url`.
     return { key, value, from: origins.get(key)?.where ?? 'default' };
   });
-  if (flags.json === true) {
-    await context.print(all.map((one) => `${redact(JSON.stringify(one))}\n`).join(''));
-    return 0;
-  }
   const columns = [{ head: 'SETTING' }, { head: 'VALUE', least: 12 }, { head: 'FROM', least: 12 }];
-  const rows = all.map(({ key, value, from }) => {
+  const cells = ({ key, value, from }: (typeof all)[number]) => {
     const isSet = from !== 'default';
     const text = value === null ? '–' : redact(Array.isArray(value) ? value.join(',') : String(value));
-    return [span(key), span(text, isSet ? 'bold' : 'dim'), span(from, isSet ? undefined : 'dim')];
-  });
-  await context.print(tableText(columns, rows, context));
+    return [key, span(text, isSet ? 'bold' : 'dim'), span(from, isSet ? undefined : 'dim')];
+  };
+  const print = (text: string | Uint8Array) => context.print(redact(String(text)));
+  await show(all, columns, cells, flags, { ...context, print });
   return 0;
 }
 

@@ -63,17 +63,14 @@ Examples:
 async function demo(flags: DemoFlags, context: CommandContext): Promise<number> {
   const folder = demoFolder(flags.dataDir, context.cwd);
   context.beforeExit(folder.discard);
+  const simulator = await startSimulator({ seed: flags.seed, records, keepHistory: false });
   try {
-    const simulator = await startSimulator({ seed: flags.seed, records, keepHistory: false });
-    try {
-      await publishAndShow(flags, folder, simulator, context);
-    } finally {
-      await simulator.stop();
-    }
+    await publishAndShow(flags, folder, simulator, context);
+    return 0;
   } finally {
+    await simulator.stop();
     folder.discard();
   }
-  return 0;
 }
 
 async function publishAndShow(

@@ -7,7 +7,7 @@ import { readLog } from './log/open-log';
 import { feedsByTopic } from './log/tail-topics';
 import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
-import { type Column, span, tableText } from './terminal/text';
+import { type Column, type Span, span, tableText } from './terminal/text';
 
 export function feedsCommand(run: RunCommand): CliCommand {
   return new CliCommand('feeds')
@@ -64,11 +64,11 @@ function listTopics(flags: Flags, context: CommandContext): Promise<number> {
 export async function show<Row>(
   rows: readonly Row[],
   columns: readonly Column[],
-  cells: (row: Row) => readonly string[],
+  cells: (row: Row) => readonly (string | Span)[],
   { json }: Flags,
-  context: CommandContext,
+  context: Pick<CommandContext, 'print' | 'width' | 'color'>,
 ): Promise<void> {
-  const spans = rows.map((row) => cells(row).map((text) => span(text)));
+  const spans = rows.map((row) => cells(row).map((cell) => (typeof cell === 'string' ? span(cell) : cell)));
   const lines = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
   await context.print(json === true ? lines : tableText(columns, spans, context));
 }

@@ -19,7 +19,7 @@ import type { Feed } from '../feeds/feed';
 import { harmless } from '../format/short-text';
 import { commandsTopic, feedTopics } from '../log/topics';
 import { createLogger } from '../logging/logger';
-import { type OpenRegistry, openRegistry } from './log/open-log';
+import { type OpenRegistry, ofCommand, openRegistry } from './log/open-log';
 import { CliCommand, type Flags } from './process/cli-command';
 import type { CommandContext, RunCommand } from './process/command-context';
 import { usageError } from './process/command-line';
@@ -171,8 +171,8 @@ async function withRegistry(
     return await work(open);
   } catch (error) {
     if (signal.aborted) return 1;
-    if (!(error instanceof HighwaterError) || !error.code.startsWith('REGISTRY_')) throw error;
-    throw new HighwaterError(error.code, error.message, { now, remedy: error.remedy });
+    const isOfRegistry = error instanceof HighwaterError && error.code.startsWith('REGISTRY_');
+    throw isOfRegistry ? ofCommand(error, now) : error;
   } finally {
     await open.close();
   }

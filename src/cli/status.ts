@@ -350,11 +350,8 @@ function statusProblems(all: readonly StatusLine[]): readonly Problem[] {
   const found = [...withoutPublisher(all), ...all.flatMap(ofFeed)];
   const byRemedy = new Map<string, Problem>();
   for (const problem of found) {
-    const known = byRemedy.get(problem.remedy);
-    byRemedy.set(
-      problem.remedy,
-      known === undefined ? problem : { ...known, texts: [...known.texts, ...problem.texts] },
-    );
+    const first = byRemedy.get(problem.remedy) ?? { ...problem, texts: [] };
+    byRemedy.set(problem.remedy, { ...first, texts: [...first.texts, ...problem.texts] });
   }
   const rank = ({ style }: Problem): number => (style === 'red' ? 0 : 1);
   return [...byRemedy.values()].sort((a, b) => rank(a) - rank(b));

@@ -69,7 +69,13 @@ function tail(names: readonly string[], flags: TailFlags, context: CommandContex
       if (missing !== null) note(missing);
     }
     const { decode, exitCode } = tolerantDecoder(registry, context);
-    const text = flags.json === true ? jsonLine : lineForPeople(names, topics, feedsByTopic(config), context);
+    // If there are several topics, or another one than was typed, each line names its own.
+    const isClear = topics.length < 2 && topics.every((topic) => names.includes(topic));
+    const topicCells = isClear ? 0 : Math.max(...topics.map((topic) => topic.length));
+    const shape = { color: context.color, feedAsLabel: false, feedOf: feedsByTopic(config), topicCells };
+    const lineForPeople = (record: DecodedRecord) =>
+      `${eventLine(record, { ...shape, width: context.width() })}\n`;
+    const text = flags.json === true ? jsonLine : lineForPeople;
     let shown = 0;
     const records = () => wantedRecords(commitLog, topics, flags, context.signal);
     for await (const record of begun(records, reached)) {
@@ -121,11 +127,8 @@ async function* begun<T>(
 }
 
 function assertOneBeginning({ fromBeginning, last, since }: TailFlags): void {
-  const given = [
-    ...(fromBeginning === true ? ['--from-beginning'] : []),
-    ...(last === undefined ? [] : ['--last']),
-    ...(since === undefined ? [] : ['--since']),
-  ];
+  const all = { '--from-beginning': fromBeginning, '--last': last, '--since': since };
+  const given = Object.entries(all).flatMap(([flag, value]) => (value === undefined ? [] : [flag]));
   if (given.length < 2) return;
   throw usageError(
     `${given.join(' and ')} are different beginnings`,
@@ -145,10 +148,7 @@ async function* wantedRecords(
     record.timestamp >= sinceMs &&
     (op === undefined || op.has(record.headers.op ?? '')) &&
     (key === undefined || record.key === key);
-  if (last !== undefined) {
-    yield* recentRecords(log, topics, last, follow, isWanted, signal);
-    return;
-  }
+  if (last !== undefined) return yield* recentRecords(log, topics, last, follow, isWanted, signal);
   const notBefore = since === undefined ? {} : { notBefore: { sinceMs } };
   // Without --follow there are only the records that exist now.
   const isFromBeginning = fromBeginning === true || !follow || since !== undefined;
@@ -160,19 +160,6 @@ async function* wantedRecords(
 function jsonLine(record: DecodedRecord): string {
   const { topic, partition, logOffset: offset, timestamp, key, type, headers, value } = record;
   return `${recordJson({ topic, partition, offset, timestamp, key, type, headers, value })}\n`;
-}
-
-/** If there are several topics, or another one than was typed, each line names its own. */
-function lineForPeople(
-  names: readonly string[],
-  topics: readonly string[],
-  feedOf: ReturnType<typeof feedsByTopic>,
-  { color, width }: CommandContext,
-): (record: DecodedRecord) => string {
-  const isClear = topics.length < 2 && topics.every((topic) => names.includes(topic));
-  const topicCells = isClear ? 0 : Math.max(...topics.map((topic) => topic.length));
-  return (record) =>
-    `${eventLine(record, { width: width(), color, feedAsLabel: false, feedOf, topicCells })}\n`;
 }
 
 /** Positions before the end that are looked through at first, and how much further each time, before all is. */

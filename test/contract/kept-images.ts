@@ -16,8 +16,7 @@ export function keptImagesContract(publisher: CliPublisher): void {
     existsSync(folder(name)) ? readdirSync(folder(name)).filter((file) => file.endsWith(kind)) : [];
 
   async function stop(running: CliProcess): Promise<void> {
-    running.signal('SIGTERM');
-    expect((await running.ended()).code).toBe(0);
+    expect((await running.stop()).code).toBe(0);
   }
 
   /** Changes by which events can be told: each name comes once. */

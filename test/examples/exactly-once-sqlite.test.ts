@@ -65,8 +65,7 @@ it('has every event once, however often it is killed', async () => {
 
   const last = replay();
   await until(() => storedIds().length >= published.length);
-  last.signal('SIGINT');
-  expect(await last.ended()).toEqual({ code: 0, signal: null });
+  expect(await last.stop('SIGINT')).toEqual({ code: 0, signal: null });
   expect(last.stderr()).not.toMatch(/warn/i);
   expect(storedIds()).toEqual(published);
 });

@@ -14,8 +14,7 @@ const start = (webhook = '') =>
   });
 
 async function stop(program: CliProcess): Promise<void> {
-  program.signal('SIGINT');
-  expect(await program.ended()).toEqual({ code: 0, signal: null });
+  expect(await program.stop('SIGINT')).toEqual({ code: 0, signal: null });
   expect(program.stderr()).toMatch(/^Watching \d+ IPOs. Ctrl-C ends it.\n$/);
 }
 

@@ -11,8 +11,7 @@ const start = (...args: readonly string[]) =>
   example(['rating-alerts/main.mts', ...args], { cwd: folder(), env: { HIGHWATER_DATA_DIR: 'data' } });
 
 async function stop(program: CliProcess): Promise<void> {
-  program.signal('SIGINT');
-  expect((await program.ended()).code).toBe(0);
+  expect((await program.stop('SIGINT')).code).toBe(0);
 }
 
 let calls = 0;

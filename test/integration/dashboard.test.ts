@@ -10,6 +10,7 @@ import { createLogger } from '../../src/logging/logger';
 import { runWorker } from '../../src/runtime/worker';
 import { createRedactor } from '../../src/secrets/redaction';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import { endsWithTest } from '../support/ends';
 import { type EventStream, openEvents, type Told } from '../support/event-stream';
 import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
@@ -20,16 +21,12 @@ const logger = quietLogger();
 let api: Simulator;
 let log: LocalLog;
 let config: ConfigWithApi;
-let stop: AbortController;
-let running: Promise<unknown>;
-const admins = new Set<Admin>();
-const streams = new Set<EventStream>();
 
 beforeEach(async () => {
   api = await startSimulator({ records: { ipos: 30, insights: 30, analysts: 30 }, compress: false });
+  endsWithTest(() => api.stop());
   log = openLocalLog({ dataDir: folder() });
-  stop = new AbortController();
-  running = Promise.resolve();
+  endsWithTest(() => log.commitLog.close());
   const env = {
     HIGHWATER_API_URL: api.url,
     HIGHWATER_API_TOKEN: api.token,
@@ -39,17 +36,6 @@ beforeEach(async () => {
     HIGHWATER_RETRY_TIME: '300ms',
   };
   config = loadConfig({ flags: {}, env, cwd: folder() });
-});
-
-afterEach(async () => {
-  for (const stream of streams) stream.close();
-  streams.clear();
-  stop.abort();
-  await running.catch(() => {});
-  for (const admin of admins) await admin.close();
-  admins.clear();
-  await log.commitLog.close();
-  await api.stop();
 });
 
 async function serve(
@@ -73,22 +59,23 @@ async function serve(
       ...given,
     },
   );
-  admins.add(admin);
+  endsWithTest(() => admin.close());
   return admin;
 }
 
 function publish(tell: Admin['tell']): void {
-  running = runWorker(
-    config,
-    { log: log.commitLog, registry: log.registry, logger, tell },
-    false,
-    stop.signal,
-  );
+  const stop = new AbortController();
+  const deps = { log: log.commitLog, registry: log.registry, logger, tell };
+  const running = runWorker(config, deps, false, stop.signal);
+  endsWithTest(() => {
+    stop.abort();
+    return running.catch(() => {});
+  });
 }
 
 async function look(url: string, headers: Readonly<Record<string, string>> = {}): Promise<EventStream> {
   const stream = await openEvents(url, headers);
-  streams.add(stream);
+  endsWithTest(() => stream.close());
   return stream;
 }
 
@@ -190,7 +177,6 @@ it('goes on after a lost connection where it was, and after a restart of the ser
 
   const { port } = new URL(first.url);
   await first.close();
-  admins.delete(first);
   await again.ended;
   const second = await serve({ port: Number(port) });
   const later = await look(second.url, { 'last-event-id': again.told.lastEventId });

@@ -1,5 +1,4 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import Database from 'libsql';
 import { Webhook } from 'standardwebhooks';
 import { connect } from '../../src/consumer';
@@ -8,20 +7,19 @@ import { openLocalLog } from '../../src/log/local/local-log';
 import { startSimulator } from '../../src/simulator/simulator';
 import { authority } from '../support/certificates';
 import { type ChangeWriter, changeWriter } from '../support/change-writer';
-import { commandLineHere } from '../support/cli';
+import { commandsHere, jsonLines, outcome } from '../support/cli';
 import { askDoctor } from '../support/doctor';
 import { endsWithTest } from '../support/ends';
 import { openEvents } from '../support/event-stream';
 import { startHttpServer } from '../support/http-server';
 import { ok, type Received, startReceiver } from '../support/receiver';
+import { apiEnv } from '../support/simulated-api';
 import { quietLogger } from '../support/source';
-import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
 /** `highwater deliver`, against real receivers. */
 
-const here = commandLineHere();
-const folder = tempFolder();
+const { folder, file, here, done } = commandsHere();
 const [SECRET, NEXT] = ['a', 'b'].map(
   (letter) => `whsec_${Buffer.from(letter.repeat(32)).toString('base64')}`,
 );
@@ -44,7 +42,7 @@ function deliveries(
     ...[`topics: [${topic}]`, 'from: beginning', `to: ${to}`, ...more].map((line) => `    ${line}`),
   ]);
   const lines = [`dataDir: ${dataDir}`, ...(sections.length > 0 ? ['deliveries:', ...sections] : [])];
-  writeFileSync(path.join(folder(), 'highwater.yaml'), `${lines.join('\n')}\n`);
+  writeFileSync(file('highwater.yaml'), `${lines.join('\n')}\n`);
 }
 
 /** @param to of the delivery `desk`, as YAML; @param more lines of its section */
@@ -59,11 +57,8 @@ async function desk(answer?: Parameters<typeof startReceiver>[0]) {
 }
 
 /** What a command prints in the end. */
-async function printed(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const command = here(args, { cwd: folder(), env });
-  await command.ended();
-  return command.stdout();
-}
+const printed = async (args: readonly string[], env?: Readonly<Record<string, string>>) =>
+  (await done(args, env)).out;
 
 const tail = ['tail', 'delivery-desk.dead-letters', '--json', '--no-follow'];
 const lastLine = (text: string) => JSON.parse(text.trim().split('\n').at(-1)!);
@@ -71,7 +66,7 @@ const statusOfFeed = (env?: Readonly<Record<string, string>>) =>
   printed(['status', '--feeds', 'ipos', '--json'], env).then(lastLine);
 
 function deliver(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
-  return here(['deliver', ...args], { cwd: folder(), env: { HOOK_SECRET: SECRET!, ...env } });
+  return here(['deliver', ...args], { HOOK_SECRET: SECRET!, ...env });
 }
 
 const verified = ({ body, headers }: Received, secret: string) =>
@@ -114,14 +109,13 @@ it('a withdrawn IPO arrives as a signed CloudEvent, and other statuses do not', 
 it('each secret of a file signs, and a file that is replaced counts at once', async () => {
   const { write } = await publisher();
   const receiver = await startReceiver();
-  const file = path.join(folder(), 'hook-secret');
-  writeFileSync(file, `${NEXT}\n${SECRET}\n`);
+  writeFileSync(file('hook-secret'), `${NEXT}\n${SECRET}\n`);
   settings(`{ webhook: "${receiver.url}", secretFile: hook-secret }`);
   await write({ id: 'a', status: 'Rumored' });
   const run = deliver();
   await until(() => receiver.received.length === 1);
   for (const secret of [SECRET, NEXT]) verified(receiver.received[0]!, secret!);
-  writeFileSync(file, `${NEXT}\n`);
+  writeFileSync(file('hook-secret'), `${NEXT}\n`);
   const signatures = () => String(receiver.received.at(-1)!.headers['webhook-signature']).split(' ');
   for (let id = 0; signatures().length > 1; id++) {
     const { length } = receiver.received;
@@ -214,8 +208,7 @@ it('a delivery goes on where it stopped', async () => {
   await write({ id: 'a', status: 'Rumored' }, { id: 'b', status: 'Rumored' });
   const first = deliver();
   await until(() => receiver.received.length === 2);
-  first.signal('SIGTERM');
-  expect(await first.ended()).toEqual({ code: 0, signal: null });
+  expect(await first.stop()).toEqual({ code: 0, signal: null });
   await write({ id: 'c', status: 'Rumored' });
   deliver();
   await until(() => receiver.received.length === 3);
@@ -276,13 +269,10 @@ it('prints what would be sent, sends nothing and keeps no position', async () =>
     { id: 'a', status: 'Closed' },
     { id: 'b', status: 'Filed' },
   );
-  const run = deliver(['desk', '--dry-run']);
-  expect(await run.ended()).toEqual({ code: 0, signal: null });
-  const lines = run
-    .stdout()
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  const { code, out, err } = await outcome(deliver(['desk', '--dry-run']));
+  expect(code).toBe(0);
+  // biome-ignore lint/suspicious/noExplicitAny: as loose as a script's JSON
+  const lines = jsonLines<any>(out);
   const moved = lines.map(({ body }) => `${body.data.previous_status} ${body.data.status}`).sort();
   expect(moved).toEqual(['Priced Closed', 'null Filed']);
   expect(lines[0]).toMatchObject({
@@ -290,7 +280,7 @@ it('prints what would be sent, sends nothing and keeps no position', async () =>
     to: receiver.url,
     headers: { 'webhook-id': expect.any(String) },
   });
-  expect(run.stderr()).toContain('desk would send 2 events.');
+  expect(err).toContain('desk would send 2 events.');
   expect(receiver.received).toEqual([]);
 });
 
@@ -299,15 +289,12 @@ it('a publisher delivers what it publishes', async () => {
   settings(`{ webhook: "${receiver.url}" }`);
   const api = await startSimulator({ records: { ipos: 20 } });
   endsWithTest(() => api.stop());
-  const run = here(['run', '--deliver', '--feeds', 'ipos', '--poll-interval', '100ms'], {
-    cwd: folder(),
-    env: { HIGHWATER_API_URL: api.url, HIGHWATER_API_TOKEN: api.token },
-  });
+  const flags = ['--feeds', 'ipos', '--poll-interval', '100ms'];
+  const run = here(['run', '--deliver', ...flags], apiEnv(api));
   await run.sees(/complete/, 'stderr');
   api.marketDay.step();
   await until(() => receiver.received.length > 0);
-  run.signal('SIGTERM');
-  expect(await run.ended()).toEqual({ code: 0, signal: null });
+  expect(await run.stop()).toEqual({ code: 0, signal: null });
 });
 
 it.each([
@@ -315,25 +302,24 @@ it.each([
   [['--deliver'], 'no deliveries are set'],
 ])('run %j is refused: %s', async (flags, message) => {
   const env = { HIGHWATER_API_URL: 'http://127.0.0.1:9', HIGHWATER_API_TOKEN: 'token' };
-  const run = here(['run', ...flags], { cwd: folder(), env });
-  expect(await run.ended()).toEqual({ code: 2, signal: null });
-  expect(run.stderr()).toContain(message);
+  const { code, err } = await done(['run', ...flags], env);
+  expect([code, err]).toEqual([2, expect.stringContaining(message)]);
 });
 
 it('a delivery that does not exist, or whose variable is not set, is named', async () => {
   settings('{ slack: { urlEnv: DESK_SLACK } }');
-  const other = deliver(['dekc']);
-  expect(await other.ended()).toEqual({ code: 2, signal: null });
-  expect(other.stderr()).toContain('there is no delivery dekc; there are desk');
-  const lacking = deliver();
-  expect(await lacking.ended()).toEqual({ code: 2, signal: null });
-  expect(lacking.stderr()).toContain('deliveries.desk.to.slack: the variable DESK_SLACK is not set');
+  const refused = async (...names: string[]) => {
+    const { code, err } = await outcome(deliver(names));
+    expect(code).toBe(2);
+    return err;
+  };
+  expect(await refused('dekc')).toContain('there is no delivery dekc; there are desk');
+  expect(await refused()).toContain('deliveries.desk.to.slack: the variable DESK_SLACK is not set');
   // The secret itself in the place of its variable.
   settings(`{ webhook: "http://127.0.0.1:9", secretEnv: ${SECRET!.replace(/^whsec_|=+$/g, '')} }`);
-  const mistaken = deliver();
-  expect(await mistaken.ended()).toEqual({ code: 2, signal: null });
-  expect(mistaken.stderr()).toContain('deliveries.desk.to.secret: the variable of that name is not set');
-  expect(mistaken.stderr()).not.toContain(SECRET!.slice(6, 26));
+  const mistaken = await refused();
+  expect(mistaken).toContain('deliveries.desk.to.secret: the variable of that name is not set');
+  expect(mistaken).not.toContain(SECRET!.slice(6, 26));
 });
 
 it('doctor connects to each receiver and sends nothing', async () => {
@@ -348,7 +334,7 @@ it('doctor connects to each receiver and sends nothing', async () => {
     '{ slack: { urlEnv: DESK_SLACK } }',
   ];
   deliveries(Object.fromEntries(receivers.map((to, i) => [`d${i}`, to])));
-  const { lines } = await askDoctor(here, [], { cwd: folder(), env: { HOOK_SECRET: SECRET! } });
+  const { lines } = await askDoctor(here, [], { HOOK_SECRET: SECRET! });
   const found = lines.filter(({ check }) => check === 'delivery');
   expect(found.map(({ feed, state, found: what }) => [feed, state, what])).toEqual([
     ['d0', 'ok', `${receiver.url} can be reached; nothing was sent`],
@@ -364,9 +350,9 @@ it('status, metrics and the page say how far each delivery is and what it waits 
   endsWithTest(() => api.stop());
   const receiver = await startReceiver((response) => response.writeHead(503).end());
   settings(`{ webhook: "${receiver.url}" }`);
-  const env = { HIGHWATER_API_URL: api.url, HIGHWATER_API_TOKEN: api.token, HIGHWATER_HTTP_PORT: '0' };
+  const env = { ...apiEnv(api), HIGHWATER_HTTP_PORT: '0' };
   const flags = ['--feeds', 'ipos', '--poll-interval', '100ms'];
-  const run = here(['run', '--deliver', ...flags], { cwd: folder(), env });
+  const run = here(['run', '--deliver', ...flags], env);
   const [, url] = await run.sees(/Dashboard at (http:\S+)\//, 'stderr');
   await run.sees(/snapshot complete/, 'stderr');
   const status = () => printed(['status', '--feeds', 'ipos'], env);
@@ -400,13 +386,12 @@ it('a delivery whose next events are gone says so, in status as well, and goes o
   await write({ id: 'a', status: 'Filed' });
   const first = deliver();
   await until(() => receiver.keys().includes('a'));
-  first.signal('SIGTERM');
-  await first.ended();
+  await first.stop();
   await write({ id: 'a', status: 'Priced' });
   // As retention does in the course of time.
-  const file = new Database(path.join(folder(), 'highwater.db'));
-  file.exec("DELETE FROM records WHERE topic = 'ipos.deal-status'");
-  file.close();
+  const db = new Database(file('highwater.db'));
+  db.exec("DELETE FROM records WHERE topic = 'ipos.deal-status'");
+  db.close();
   await write({ id: 'a', status: 'Withdrawn' });
 
   const reset = 'highwater groups reset delivery-desk --to beginning';
@@ -428,8 +413,7 @@ it('a delivery of a compacted topic has lost nothing if a later record took the 
   deliveries({ desk: `{ webhook: "${receiver.url}" }` }, { topic: 'ipos.current' });
   const first = deliver();
   await until(() => receiver.received.length === 1);
-  first.signal('SIGTERM');
-  await first.ended();
+  await first.stop();
   for (const status of ['Priced', 'Amended', 'Withdrawn']) await write({ id: 'a', status });
   expect(await statusOfFeed()).toMatchObject({ waits_for: null });
   deliver();
@@ -475,11 +459,7 @@ describe('a receiver that fails for some events only', () => {
 
   const statusOf = ({ body }: Received) =>
     (JSON.parse(body) as { data: { id: string; status: string } }).data;
-  const letters = async () =>
-    (await printed(tail))
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line) as { key: string });
+  const letters = async () => jsonLines<{ key: string }>(await printed(tail));
 
   it('gives up an event that always fails after retryFor, while other partitions get on', async () => {
     const { write } = await publisher();
@@ -525,25 +505,22 @@ it('a damaged file of a group is named, and the feeds are shown all the same', a
   const { write } = await publisher();
   await write({ id: 'a', status: 'Filed' });
   settings('{ webhook: "http://127.0.0.1:9" }');
-  mkdirSync(path.join(folder(), 'consumers'));
-  const status = async () => {
-    const command = here(['status', '--feeds', 'analysts'], { cwd: folder() });
-    await command.ended();
-    return { out: command.stdout(), err: command.stderr() };
-  };
+  mkdirSync(file('consumers'));
+  const status = () => done(['status', '--feeds', 'analysts']);
   writeFileSync(
-    path.join(folder(), 'consumers', 'other.db'),
+    file('consumers', 'other.db'),
     'not a database, but long enough to be read as one'.repeat(50),
   );
-  expect(await status()).toEqual({ out: expect.stringMatching(/^analysts.*^desk +never ran/ms), err: '' });
-  writeFileSync(path.join(folder(), 'consumers', 'delivery-desk.db'), 'not a database either'.repeat(100));
+  const never = expect.stringMatching(/^analysts.*^desk +never ran/ms);
+  expect(await status()).toMatchObject({ out: never, err: '' });
+  writeFileSync(file('consumers', 'delivery-desk.db'), 'not a database either'.repeat(100));
   const { out, err } = await status();
   expect(out).toMatch(/^analysts/m);
   expect(err).toContain('LOG_CORRUPT');
 });
 
 it('a delivery reads on when another log has taken the place of its log', async () => {
-  const dataDir = path.join(folder(), 'data');
+  const dataDir = file('data');
   const receiver = await startReceiver();
   deliveries({ desk: `{ webhook: "${receiver.url}" }` }, { dataDir });
   const publish = async (id: string) => {

@@ -1,9 +1,8 @@
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import fastify, { type FastifyInstance } from 'fastify';
-import { commandLine, jsonLines, outcome } from '../support/cli';
+import { commandsInFolder, jsonLines, outcome } from '../support/cli';
 import { expectSample } from '../support/samples';
-import { tempFolder } from '../support/temp-folder';
 
 /** The feed of docs/adding-a-feed.md, unchanged, used only by the command line. */
 const docs = path.join(__dirname, '..', '..', 'docs');
@@ -15,8 +14,14 @@ type Query = Readonly<Record<string, string>>;
 // biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
 type Values = Record<string, any>;
 
-const cli = commandLine();
-const folder = tempFolder();
+const settings = (feeds: string) => ({
+  HIGHWATER_API_URL: address,
+  HIGHWATER_API_TOKEN: 'some-token',
+  HIGHWATER_FEEDS: feeds,
+  HIGHWATER_POLL_INTERVAL: '50ms',
+  HIGHWATER_REQUESTS_PER_SECOND: '1000',
+});
+const { file, start } = commandsInFolder(() => settings('dividends'));
 const now = () => Math.floor(Date.now() / 1000);
 let server: FastifyInstance;
 let address: string;
@@ -34,9 +39,9 @@ const row = (n: number, change: Partial<Row> = {}): Row => ({
 });
 
 beforeEach(async () => {
-  for (const file of readdirSync(path.join(docs, 'adding-a-feed')))
-    copyFileSync(path.join(docs, 'adding-a-feed', file), path.join(folder(), file));
-  writeFileSync(path.join(folder(), 'highwater.yaml'), block('yaml'));
+  for (const name of readdirSync(path.join(docs, 'adding-a-feed')))
+    copyFileSync(path.join(docs, 'adding-a-feed', name), file(name));
+  writeFileSync(file('highwater.yaml'), block('yaml'));
 
   rows = Array.from({ length: 50 }, (_, n) => row(n));
   queries = [];
@@ -58,14 +63,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 async function highwater(...args: string[]): Promise<string> {
-  const env = {
-    HIGHWATER_API_URL: address,
-    HIGHWATER_API_TOKEN: 'some-token',
-    HIGHWATER_FEEDS: 'dividends',
-    HIGHWATER_POLL_INTERVAL: '50ms',
-    HIGHWATER_REQUESTS_PER_SECOND: '1000',
-  };
-  const { code, out, said } = await outcome(cli(args, { cwd: folder(), env }));
+  const { code, out, said } = await outcome(start(args));
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}\n${said}`);
   return out;
 }
@@ -178,14 +176,8 @@ it('two dozen feeds in one process make Node.js warn of no leak', async () => {
   const [, section] = /^ {2}dividends:\n([\s\S]*?)^ {4}transitions:/m.exec(block('yaml'))!;
   const names = Array.from({ length: 24 }, (_, n) => `dividends${n}`);
   const feeds = names.map((name) => `  ${name}:\n${section}`);
-  writeFileSync(path.join(folder(), 'highwater.yaml'), `feeds:\n${feeds.join('')}`);
-  const env = {
-    HIGHWATER_API_URL: address,
-    HIGHWATER_API_TOKEN: 'some-token',
-    HIGHWATER_FEEDS: names.join(),
-    HIGHWATER_REQUESTS_PER_SECOND: '1000',
-  };
-  const run = cli(['run', '--once'], { cwd: folder(), env });
-  expect(await run.ended()).toEqual({ code: 0, signal: null });
-  expect(run.stdout() + run.stderr()).not.toContain('MaxListenersExceededWarning');
+  writeFileSync(file('highwater.yaml'), `feeds:\n${feeds.join('')}`);
+  const { code, said } = await outcome(start(['run', '--once'], settings(names.join())));
+  expect(code).toBe(0);
+  expect(said).not.toContain('MaxListenersExceededWarning');
 });

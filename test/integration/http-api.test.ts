@@ -2,15 +2,13 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import Ajv2020 from 'ajv/dist/2020';
 import { parse } from 'yaml';
-import { type CommandRun, commandLineHere } from '../support/cli';
+import { type CommandRun, commandsHere } from '../support/cli';
 import { apiEnv, simulatedApi } from '../support/simulated-api';
-import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 
 /** Events and records over HTTP. Each answer is held against the OpenAPI document. */
 
-const here = commandLineHere();
-const folder = tempFolder();
+const { here } = commandsHere();
 const RECORDS = 60;
 const api = simulatedApi({ ipos: RECORDS }, { compress: false });
 let publisher: CommandRun;
@@ -23,10 +21,8 @@ beforeEach(async () => {
 });
 
 function run(env: Readonly<Record<string, string>> = {}): CommandRun {
-  return here(['run', '--feeds', 'ipos', '--poll-interval', '100ms', '--http-port', '0'], {
-    cwd: folder(),
-    env: { ...apiEnv(api()), ...env },
-  });
+  const flags = ['--feeds', 'ipos', '--poll-interval', '100ms', '--http-port', '0'];
+  return here(['run', ...flags], { ...apiEnv(api()), ...env });
 }
 
 const document = parse(readFileSync(path.join(__dirname, '..', '..', 'docs', 'openapi.yaml'), 'utf8'));
@@ -224,8 +220,7 @@ it.each([
 });
 
 it('the token is asked for', async () => {
-  publisher.signal('SIGTERM');
-  await publisher.ended();
+  await publisher.stop();
   publisher = run({ HIGHWATER_HTTP_TOKEN: 'a-token' });
   [, url] = (await publisher.sees(/Dashboard at (http:\S+)\//, 'stderr')) as unknown as [string, string];
   for (const asked of ['/topics/ipos/events', '/feeds/ipos/records', `/feeds/ipos/records/${anId()}`])

@@ -1,15 +1,11 @@
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { stringify } from 'yaml';
 import { avroRecord } from '../support/avro';
-import { commandLineHere, outcome } from '../support/cli';
+import { commandsHere, jsonLines } from '../support/cli';
 import { askDoctor } from '../support/doctor';
 import { type HttpServer, startHttpServer } from '../support/http-server';
 import { filesUnder, findSecrets, markedSecret } from '../support/marked-secrets';
-import { tempFolder } from '../support/temp-folder';
+import { declareFeed } from '../support/own-feed';
 
-const cli = commandLineHere();
-const folder = tempFolder();
+const { folder, here, done } = commandsHere();
 const personal = markedSecret('what is omitted', '');
 const { value: mark } = personal;
 const now = Math.floor(Date.now() / 1000);
@@ -45,27 +41,18 @@ const omit = ['customer.email', 'lines.note', 'phone', 'contact', 'profile.name'
 /** @param readBy whether plain rows become bytes at once, or objects first, since the schema has a list of records */
 function declare(own: object = { omit }, readBy: 'bytes' | 'objects' = 'objects'): void {
   const fields = readBy === 'bytes' ? schemaFields : withLines;
-  writeFileSync(path.join(folder(), 'order.avsc'), avroRecord('Order', fields));
-  const orders = {
+  declareFeed(folder(), 'orders', avroRecord('Order', fields), {
     apiUrl: server.url,
-    auth: { scheme: 'none' },
-    path: '/orders',
-    responseKey: 'orders',
-    schema: 'order.avsc',
     parameters: { updatedSince: null, page: null, pageSize: null },
     paging: { style: 'none' },
     ...own,
-  };
-  writeFileSync(
-    path.join(folder(), 'highwater.yaml'),
-    stringify({ enabledFeeds: ['orders'], feeds: { orders } }),
-  );
+  });
 }
 
 const env = { HIGHWATER_REQUESTS_PER_SECOND: '1000' };
 let printed = '';
 async function highwater(...args: string[]) {
-  const ended = await outcome(cli(args, { cwd: folder(), env }));
+  const ended = await done(args, env);
   printed += ended.said;
   return ended;
 }
@@ -76,11 +63,8 @@ beforeEach(() => {
 });
 
 const records = async (topic: string) =>
-  (await highwater('tail', topic, '--from-beginning', '--no-follow', '--json')).out
-    .split('\n')
-    .filter((text) => text !== '')
-    // biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
-    .map((text) => JSON.parse(text) as any);
+  // biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
+  jsonLines<any>((await highwater('tail', topic, '--from-beginning', '--no-follow', '--json')).out);
 
 /** JSON text of a row with the marked value in all its places. */
 const row = (id: number, more: object = {}) =>
@@ -181,7 +165,7 @@ it('adding omit shows each record again without the values, and the latest image
 it('doctor names the paths of omit and ignore that no row has', async () => {
   answer = { body: `{"orders":[${row(1)},${plain(2)}]}` };
   declare({ omit: [...omit, 'customer.emial'], ignore: ['total', 'lines.qty', 'totals'] });
-  const { of, said } = await askDoctor(cli, [], { cwd: folder(), env });
+  const { of, said } = await askDoctor(here, [], env);
   expect(of('feed', 'orders')).toMatchObject({
     state: 'warning',
     found: expect.stringMatching(

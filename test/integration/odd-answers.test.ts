@@ -1,17 +1,14 @@
 import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import fastify, { type FastifyInstance } from 'fastify';
 import { parseJson } from '../../src/json/parse-json';
-import { commandLineHere, outcome } from '../support/cli';
-import { tempFolder } from '../support/temp-folder';
+import { commandsHere } from '../support/cli';
 
 /** Answers as they leave the server, byte by byte: numbers, charsets and words that JSON.parse would change or refuse. */
 
 // biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
 type Values = Record<string, any>;
 
-const cli = commandLineHere();
-const folder = tempFolder();
+const { file, done } = commandsHere();
 let server: FastifyInstance;
 let address: string;
 /** JSON texts of the rows. */
@@ -72,8 +69,8 @@ function declare(readBy: 'bytes' | 'objects', more: object = {}, schema: object 
     paging,
     ...more,
   };
-  writeFileSync(path.join(folder(), 'highwater.yaml'), JSON.stringify({ feeds: { items: feed } }));
-  writeFileSync(path.join(folder(), 'item.avsc'), JSON.stringify(schema));
+  writeFileSync(file('highwater.yaml'), JSON.stringify({ feeds: { items: feed } }));
+  writeFileSync(file('item.avsc'), JSON.stringify(schema));
 }
 
 async function highwater(...args: string[]) {
@@ -84,7 +81,7 @@ async function highwater(...args: string[]) {
     HIGHWATER_REQUESTS_PER_SECOND: '1000',
     HIGHWATER_RETRY_TIME: '1s',
   };
-  return outcome(cli(args, { cwd: folder(), env }));
+  return done(args, env);
 }
 
 /** Everything in a topic, as `tail --json` prints it, with all digits. */

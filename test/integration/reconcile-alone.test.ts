@@ -1,14 +1,11 @@
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { stringify } from 'yaml';
-import { commandLineHere, outcome } from '../support/cli';
+import { avroRecord } from '../support/avro';
+import { commandsHere } from '../support/cli';
 import { endsWithTest } from '../support/ends';
 import { sendJson, startHttpServer } from '../support/http-server';
-import { tempFolder } from '../support/temp-folder';
+import { declareFeed } from '../support/own-feed';
 
-const cli = commandLineHere();
-const folder = tempFolder();
+const { folder, done } = commandsHere();
 
 it.each([
   ['polls in its pause, as a publisher would', 0, [3, Number.POSITIVE_INFINITY]],
@@ -26,27 +23,13 @@ it.each([
     sendJson(response, { rows: rows.filter(({ updated }) => updated >= since) });
   });
   endsWithTest(server.stop);
-  const fields = [
-    { name: 'id', type: 'string' },
-    { name: 'updated', type: 'long' },
-    { name: 'extra', type: { type: 'map', values: 'string' }, default: {} },
-  ];
-  writeFileSync(
-    path.join(folder(), 'row.avsc'),
-    JSON.stringify({ type: 'record', name: 'Row', namespace: 'rows', fields }),
-  );
-  const feed = {
-    ...{ apiUrl: server.url, auth: { scheme: 'none' }, path: '/rows', responseKey: 'rows' },
-    ...{ idField: 'id', updatedField: 'updated', updatedFormat: 'seconds', schema: 'row.avsc' },
+  declareFeed(folder(), 'rows', avroRecord('Row'), {
+    apiUrl: server.url,
     parameters: { updatedSince: 'since', pageSize: null },
     paging: { style: 'none' },
-  };
-  writeFileSync(
-    path.join(folder(), 'highwater.yaml'),
-    stringify({ enabledFeeds: ['rows'], feeds: { rows: feed } }),
-  );
+  });
   const env = { HIGHWATER_REQUESTS_PER_SECOND: '1000', HIGHWATER_POLL_INTERVAL: '200ms' };
-  const highwater = (...args: string[]) => outcome(cli(args, { cwd: folder(), env }));
+  const highwater = (...args: string[]) => done(args, env);
   expect((await highwater('run', '--once')).code).toBe(0);
   rows = rows.filter(({ id }) => id !== 'r7');
   asked.length = 0;

@@ -107,8 +107,7 @@ it('a publisher that is killed after a backup and goes on from it publishes no e
   expect(made).toMatchObject({ code: 0 });
   const atBackup = events();
   await until(() => events() > atBackup + 40);
-  publisher.signal('SIGKILL');
-  await publisher.ended();
+  await publisher.stop('SIGKILL');
 
   const restored = start(['restore', copy(), '--json'], {});
   expect(await restored.ended()).toMatchObject({ code: 0 });
@@ -123,8 +122,7 @@ it('a publisher that is killed after a backup and goes on from it publishes no e
   api().marketDay.stop();
   const truth = { ipos: truthOf(api(), 'ipos'), analysts: truthOf(api(), 'analysts') };
   for (const feed of ['ipos', 'analysts']) await json('reconcile', feed).catch(() => undefined);
-  again.signal('SIGTERM');
-  expect(await again.ended()).toMatchObject({ code: 0 });
+  expect(await again.stop()).toMatchObject({ code: 0 });
 
   const before = eventsOf(path.join(replaced, 'highwater.db'));
   const after = eventsOf(path.join(data(), 'highwater.db'));
@@ -252,8 +250,7 @@ describe('a restore', () => {
     await publisher.sees(/analysts: (first )?snapshot complete/, 'stderr');
     const refused = await done(['restore', copy()]);
     expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('LOG_OWNED') });
-    publisher.signal('SIGTERM');
-    await publisher.ended();
+    await publisher.stop();
     expect(readdirSync(data()).filter((name) => /restoring|replaced/.test(name))).toStrictEqual([]);
   });
 

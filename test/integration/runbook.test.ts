@@ -182,8 +182,7 @@ it('a reconcile withholds deletes', async () => {
 
 it('no publisher runs', async () => {
   const running = await publisher();
-  running.signal('SIGTERM');
-  await running.ended();
+  await running.stop();
   await untilStatus(({ behind }) => behind);
   await expectSession('no-publisher', session());
 });

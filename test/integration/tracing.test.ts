@@ -42,8 +42,7 @@ function spans(): readonly Span[] {
 const named = (name: string) => spans().filter((span) => span.name === name);
 
 async function ended(run: CliProcess): Promise<void> {
-  run.signal('SIGTERM');
-  await run.ended();
+  await run.stop();
 }
 
 /** What a program of a user prints, a line of JSON for each event or batch, until it has seen so many. */

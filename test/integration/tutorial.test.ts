@@ -72,8 +72,7 @@ it('the tutorial shows what its steps print', async () => {
   const parts = ['before', 'after', 'changed_fields'];
   expect(Object.keys(JSON.parse(whole.stdout()).value)).toEqual(expect.arrayContaining(parts));
 
-  publisher.signal('SIGINT');
-  await publisher.ended();
+  await publisher.stop('SIGINT');
   const changes = async () => {
     const read = here(['tail', 'ipos', '--json', '--no-follow'], surroundings);
     await read.ended();

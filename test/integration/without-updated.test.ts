@@ -1,14 +1,11 @@
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { stringify } from 'yaml';
-import { commandLineHere, outcome } from '../support/cli';
+import { avroRecord } from '../support/avro';
+import { commandsHere, jsonLines } from '../support/cli';
 import { type HttpServer, sendJson, startHttpServer } from '../support/http-server';
-import { tempFolder } from '../support/temp-folder';
+import { declareFeed } from '../support/own-feed';
 
 /** A feed whose rows do not say when they were updated. */
 
-const cli = commandLineHere();
-const folder = tempFolder();
+const { folder, done } = commandsHere();
 
 interface Price {
   readonly symbol: string;
@@ -27,44 +24,26 @@ beforeEach(async () => {
     const from = Number(searchParams.get('offset'));
     sendJson(response, { prices: rows.slice(from, from + Number(searchParams.get('limit'))) });
   });
-  const orNull = (name: string, type: string) => ({ name, type: ['null', type], default: null });
-  const fields = [
-    { name: 'symbol', type: 'string' },
-    { name: 'date', type: 'string' },
-    orNull('close', 'double'),
-    { name: 'extra', type: { type: 'map', values: 'string' }, default: {} },
-  ];
-  const schema = { type: 'record', name: 'Price', namespace: 'prices', fields };
-  writeFileSync(path.join(folder(), 'price.avsc'), JSON.stringify(schema));
-  const prices = {
+  const fields = { symbol: 'string', date: 'string', close: ['null', 'double'] };
+  const schema = avroRecord('Price', { ...fields, id: undefined, updated: undefined });
+  declareFeed(folder(), 'prices', schema, {
     apiUrl: server.url,
-    auth: { scheme: 'none' },
-    path: '/prices',
-    responseKey: 'prices',
     idField: ['symbol', 'date'],
     updatedField: null,
     parameters: { page: 'offset', pageSize: 'limit', updatedSince: null },
     paging: { style: 'offset' },
     pageSize: 10,
     deleteShare: 1,
-    schema: 'price.avsc',
-  };
-  writeFileSync(
-    path.join(folder(), 'highwater.yaml'),
-    stringify({ enabledFeeds: ['prices'], feeds: { prices } }),
-  );
+  });
 });
 afterEach(() => server.stop());
 
 const env = { HIGHWATER_REQUESTS_PER_SECOND: '1000', HIGHWATER_POLL_INTERVAL: '100ms' };
-const highwater = (...args: string[]) => outcome(cli(args, { cwd: folder(), env }));
+const highwater = (...args: string[]) => done(args, env);
 
 const events = async () =>
-  (await highwater('tail', 'prices', '--from-beginning', '--no-follow', '--json')).out
-    .split('\n')
-    .filter((text) => text !== '')
-    // biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
-    .map((text) => JSON.parse(text) as any);
+  // biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
+  jsonLines<any>((await highwater('tail', 'prices', '--from-beginning', '--no-follow', '--json')).out);
 
 const price = (n: number, close: Price['close'] = n): Price => ({
   symbol: `S${n}`,

@@ -5,12 +5,12 @@ import type { Feed } from '../../src/feeds/feed';
 import { scopeFingerprint } from '../../src/feeds/scope';
 import { feedTopics } from '../../src/log/topics';
 import { acquireFeed, type OwnedFeed } from '../../src/runtime/owned-feed';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
-import { type CliProcess, commandLine, commandLineHere, type Outcome, outcome } from './cli';
+import type { Simulator } from '../../src/simulator/simulator';
+import { type CliProcess, commandsInFolder, type Outcome, outcome } from './cli';
 import { deadline, readAll } from './log-records';
 import { scriptedVendor } from './scripted-vendor';
+import { apiEnv, simulatedApi } from './simulated-api';
 import { quietLogger } from './source';
-import { tempFolder } from './temp-folder';
 import { until } from './until';
 
 type Env = Readonly<Record<string, string>>;
@@ -51,25 +51,21 @@ export interface CliPublisher {
  * @param log settings that name the log; asked for when they are needed
  */
 export function cliPublisher(log: () => Env): CliPublisher {
-  const cli = commandLine();
-  const here = commandLineHere();
-  const folder = tempFolder();
-  let simulator: Simulator;
+  const commands = commandsInFolder();
+  const { folder } = commands;
+  const api = simulatedApi({ insights: 20, analysts: 20, ipos: 60 });
   const started: CliProcess[] = [];
-  beforeEach(async () => {
+  beforeEach(() => {
     started.length = 0;
-    simulator = await startSimulator({ records: { insights: 20, analysts: 20, ipos: 60 } });
   });
-  afterEach(() => simulator.stop());
 
   const publishing = (): Env => ({
-    HIGHWATER_API_URL: simulator.url,
-    HIGHWATER_API_TOKEN: simulator.token,
+    ...apiEnv(api()),
     HIGHWATER_REQUESTS_PER_SECOND: '1000',
     HIGHWATER_POLL_INTERVAL: '100ms',
     HIGHWATER_FEEDS: 'ipos,analysts',
   });
-  const pollsOf = (feed: FeedName) => simulator.requests(feed).length;
+  const pollsOf = (feed: FeedName) => api().requests(feed).length;
 
   async function withLog<Result>(use: (log: OpenLog, config: Config) => Promise<Result>): Promise<Result> {
     const config = loadConfig({ flags: {}, env: { ...log(), ...publishing() }, cwd: folder() }, 'feeds');
@@ -83,19 +79,17 @@ export function cliPublisher(log: () => Env): CliPublisher {
 
   const publisher: CliPublisher = {
     folder,
-    api: () => simulator,
+    api,
     publishing,
     start(args, env = publishing(), under = []) {
-      const run = cli(args, { cwd: folder(), env: { ...log(), ...env }, under });
+      const run = commands.start(args, { ...log(), ...env }, { under });
       started.push(run);
       return run;
     },
     done: (args, env = publishing(), under) =>
-      outcome(
-        under === undefined
-          ? here(args, { cwd: folder(), env: { ...log(), ...env } })
-          : publisher.start(args, env, under),
-      ),
+      under === undefined
+        ? commands.done(args, { ...log(), ...env })
+        : outcome(publisher.start(args, env, under)),
     async running(...args) {
       const running = publisher.start(['run', ...args]);
       await running.sees(/ipos: (first )?snapshot complete/, 'stderr');
@@ -133,7 +127,7 @@ export function cliPublisher(log: () => Env): CliPublisher {
           stateDir,
           topics: feedTopics(feed, topicPrefix),
           appId,
-          scope: scopeFingerprint(feed, simulator.url),
+          scope: scopeFingerprint(feed, api().url),
         };
         const owned = await acquireFeed(feed, deps, deadline());
         await work(feed, owned);

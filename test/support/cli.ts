@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { runProgram } from '../../src/cli/program';
 import { build, root } from './build';
+import { tempFolder } from './temp-folder';
 import { DEADLINE_MS } from './until';
 
 /** A command line at work, in a process of its own or in that of the tests. */
@@ -17,12 +18,20 @@ export interface CommandRun {
   sees(pattern: RegExp, stream?: 'stdout' | 'stderr', withinMs?: number): Promise<RegExpExecArray>;
   signal(name: 'SIGINT' | 'SIGTERM'): void;
   /** Resolves when it has ended; code and signal as Node tells them. */
-  ended(withinMs?: number): Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+  ended(withinMs?: number): Promise<Ended>;
+  /** Sends a signal, SIGTERM unless another one is named, and resolves as `ended`. */
+  stop(name?: 'SIGINT' | 'SIGTERM'): Promise<Ended>;
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
 }
 
 export interface CliProcess extends CommandRun {
   readonly pid: number;
   signal(name: NodeJS.Signals): void;
+  stop(name?: NodeJS.Signals): Promise<Ended>;
   /** Resolves when its stdout, left unread, holds something. */
   printing(): Promise<void>;
   /** Nobody reads it from here on. */
@@ -74,6 +83,35 @@ export function jsonLines<Line>(out: string): Line[] {
 }
 
 type StartProcess = (args: readonly string[], options?: CliOptions) => CliProcess;
+
+type Env = Readonly<Record<string, string>>;
+
+/**
+ * Command lines in the process of the tests, in a folder that is new for each test of the file it is called in.
+ * @param usual the settings of each, unless it is called with others
+ */
+export function commandsHere(usual: () => Env = () => ({})) {
+  const cli = commandLineHere();
+  const folder = tempFolder();
+  const here = (args: readonly string[], env = usual()) => cli(args, { cwd: folder(), env });
+  return {
+    folder,
+    /** The path of a file or a folder in it. */
+    file: (...names: readonly string[]) => path.join(folder(), ...names),
+    here,
+    /** To its end. */
+    done: (args: readonly string[], env?: Env) => outcome(here(args, env)),
+  };
+}
+
+/** The same, and `start` for those in a process of their own. */
+export function commandsInFolder(usual: () => Env = () => ({})) {
+  const cli = commandLine();
+  const commands = commandsHere(usual);
+  const start = (args: readonly string[], env = usual(), options: CliOptions = {}) =>
+    cli(args, { ...options, cwd: commands.folder(), env });
+  return { ...commands, start };
+}
 
 /** Starts command lines, as `processes` does. */
 export function commandLine(): StartProcess {
@@ -177,11 +215,16 @@ function startHere(args: readonly string[], { env = {}, cwd = root }: RunOptions
   }).finally(() => {
     for (const cleanUp of cleanUps) cleanUp();
   });
-  return {
+  const run: CommandRun = {
     ...watched(printed, closed),
     signal: () => interrupted.abort(),
     ended: async (withinMs) => ({ code: await inTime(closed, printed, withinMs), signal: null }),
+    stop() {
+      interrupted.abort();
+      return run.ended();
+    },
   };
+  return run;
 }
 
 function ownEnvironment(): Record<string, string> {
@@ -210,7 +253,7 @@ function start(
   }
   // A pipe that nobody reads never closes.
   const closed = once(child, stalled ? 'exit' : 'close');
-  return {
+  const run: CliProcess = {
     pid: child.pid!,
     ...watched(printed, closed),
     async printing() {
@@ -222,7 +265,12 @@ function start(
       await inTime(closed, printed, withinMs);
       return { code: child.exitCode, signal: child.signalCode };
     },
+    stop(name = 'SIGTERM') {
+      child.kill(name);
+      return run.ended();
+    },
   };
+  return run;
 }
 
 type Printed = Readonly<Record<'stdout' | 'stderr', string>>;

@@ -1,4 +1,4 @@
-import type { CommandRun } from './cli';
+import { type CommandRun, jsonLines, outcome } from './cli';
 
 /** One check as `doctor --json` prints it. */
 export interface DoctorLine {
@@ -21,21 +21,16 @@ export interface DoctorReport {
 
 /** Runs `doctor --json` to its end. */
 export async function askDoctor<Options>(
-  cli: (args: readonly string[], options: Options) => CommandRun,
-  args: readonly string[],
-  options: Options,
+  cli: (args: readonly string[], options?: Options) => CommandRun,
+  args: readonly string[] = [],
+  options?: Options,
 ): Promise<DoctorReport> {
-  const running = cli(['doctor', '--json', ...args], options);
-  const { code } = await running.ended();
-  const lines = running
-    .stdout()
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as DoctorLine);
+  const { code, out, said } = await outcome(cli(['doctor', '--json', ...args], options));
+  const lines = jsonLines<DoctorLine>(out);
   return {
     code,
     lines,
-    said: running.stdout() + running.stderr(),
+    said,
     of: (check, feed) =>
       lines.find((line) => line.check === check && (feed === undefined || line.feed === feed))!,
   };

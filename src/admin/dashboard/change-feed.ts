@@ -166,7 +166,9 @@ export async function followTopics(
   { log, logger }: { readonly log: Pick<CommitLog, 'read'>; readonly logger: Logger },
   signal: AbortSignal,
 ): Promise<void> {
-  const allowance = allowanceOf(MOST_PER_SECOND);
+  /** Records that may be shown now: a bucket that fills up at the rate of its size. */
+  let allowance = MOST_PER_SECOND;
+  let filledMs = performance.now();
   /** By topic and partition the offset of the last record that was read. */
   const latest = new Map<string, number>();
 
@@ -190,9 +192,18 @@ export async function followTopics(
         await record(one).catch((error: unknown) =>
           logger.debug('the dashboard does not show a record', { topic, partition, logOffset, error }),
         );
-      if (isCounted && !allowance.take()) return true;
+      if (isCounted && !takeOne()) return true;
     }
     return false;
+  }
+
+  /** @returns false when there is none left for now */
+  function takeOne(): boolean {
+    const nowMs = performance.now();
+    const filled = allowance + ((nowMs - filledMs) * MOST_PER_SECOND) / 1_000;
+    allowance = Math.max(0, Math.min(MOST_PER_SECOND, filled) - 1);
+    filledMs = nowMs;
+    return allowance > 0;
   }
 
   /** @returns how far before the end the next reader begins */
@@ -211,21 +222,6 @@ export async function followTopics(
   }
 
   void keepReading(await readFrom(BACKLOG, false));
-}
-
-/** A bucket of so many, filled up at the same rate. */
-function allowanceOf(perSecond: number) {
-  let left = perSecond;
-  let at = performance.now();
-  return {
-    /** @returns false when there is none left for now */
-    take(): boolean {
-      const now = performance.now();
-      left = Math.max(0, Math.min(perSecond, left + ((now - at) * perSecond) / 1_000) - 1);
-      at = now;
-      return left > 0;
-    },
-  };
 }
 
 interface Envelope extends ShownEnvelope {

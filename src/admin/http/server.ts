@@ -8,7 +8,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isLoopback } from '../../config/http';
 import { counted } from '../../format/counted';
 import type { Logger } from '../../logging/logger';
-import type { Dashboard } from '../dashboard/dashboard';
 
 /** Built by `npm run build`. A program that runs from its sources uses the files that were built beside them. */
 const folders = [
@@ -159,15 +158,6 @@ export function eventStreams(limits: Partial<typeof defaultLimits> = {}): Stream
   const most = { ...defaultLimits, ...limits };
   let connections = 0;
 
-  /**
-   * A response that waits behind another on its connection has no socket. It is never told that the connection has closed,
-   * so that its request would keep its slot for ever.
-   */
-  function refusal(hasSocket: boolean): string | null {
-    if (!hasSocket) return 'another answer is still being sent on this connection';
-    return connections < most.connections ? null : `${most.connections} streams are open already`;
-  }
-
   /** A client that does not take a text for a while is cut off. */
   async function* watched(texts: AsyncIterable<string>, { raw }: FastifyReply): AsyncGenerator<string> {
     for await (const text of texts) {
@@ -180,8 +170,11 @@ export function eventStreams(limits: Partial<typeof defaultLimits> = {}): Stream
   return (reply, type, texts) => {
     // The client left before the answer began: nothing would ever tell that it is gone.
     if (reply.raw.socket?.destroyed) return reply.hijack();
-    const error = refusal(reply.raw.socket !== null);
-    if (error !== null) return reply.code(503).header('retry-after', '5').send({ error });
+    const refuse = (error: string) => reply.code(503).header('retry-after', '5').send({ error });
+    // A response that waits behind another on its connection has no socket. It is never told that the connection has closed,
+    // so that its request would keep its slot for ever.
+    if (reply.raw.socket === null) return refuse('another answer is still being sent on this connection');
+    if (connections >= most.connections) return refuse(`${most.connections} streams are open already`);
     connections++;
     const gone = new AbortController();
     reply.raw.once('close', () => {
@@ -189,7 +182,7 @@ export function eventStreams(limits: Partial<typeof defaultLimits> = {}): Stream
       gone.abort();
     });
     // Finds clients that vanished without a word.
-    reply.raw.socket!.setKeepAlive(true, most.stalledMs);
+    reply.raw.socket.setKeepAlive(true, most.stalledMs);
     const text = Readable.from(watched(texts(gone.signal), reply), {
       objectMode: false,
       highWaterMark: AHEAD_BYTES,
@@ -210,15 +203,4 @@ export function eventStreams(limits: Partial<typeof defaultLimits> = {}): Stream
 export function lastEventId({ headers }: FastifyRequest): string | null {
   const { 'last-event-id': id } = headers;
   return typeof id === 'string' ? id : null;
-}
-
-/** Serves `GET /events`, for the dashboard. */
-export function serveEvents(
-  app: FastifyInstance,
-  { events }: Pick<Dashboard, 'events'>,
-  stream: Stream,
-): void {
-  app.get('/events', { exposeHeadRoute: false }, (request, reply) =>
-    stream(reply, 'text/event-stream', (gone) => events(lastEventId(request), gone)),
-  );
 }

@@ -77,8 +77,11 @@ export function createMetrics(
     for (const result of ['complete', 'incomplete']) add('highwater_polls_total', { ...of, result }, 0);
     for (const status of ['2xx', '4xx', '5xx', 'none'])
       add('highwater_api_requests_total', { ...of, status }, 0);
-    for (const metric of metrics.values()) if (metric instanceof Histogram) metric.zero(of);
-    for (const name of zeroed) add(name, of, 0);
+    for (const [name, metric] of metrics) {
+      const { labels }: MetricSpec = metricTable[name as MetricName];
+      if (metric instanceof Histogram) metric.zero(of);
+      if (metric instanceof Counter && labels.join() === 'feed') metric.inc(of, 0);
+    }
   }
   (metrics.get('highwater_build_info') as Gauge).set({ ...build }, 1);
 
@@ -142,13 +145,6 @@ export function createMetrics(
 }
 
 const ops: readonly Op[] = ['c', 'u', 'd', 'r'];
-const zeroed = [
-  'highwater_pages_total',
-  'highwater_records_read_total',
-  'highwater_touches_total',
-  'highwater_dead_letters_total',
-  'highwater_fenced_total',
-] as const;
 
 /** Metrics that are not counted, but measured for each answer. A value that is missing is not among them. */
 type PresentValues = Readonly<

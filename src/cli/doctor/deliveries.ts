@@ -8,7 +8,7 @@ import { errorKinds } from '../../errors';
 import { isCertificateFailure } from '../../net/certificate-failures';
 import { networkCode, networkReason } from '../../net/network-reason';
 import type { CommandContext } from '../process/command-context';
-import { type Check, type Checks, failed, ok, type Subject, skipped, warning } from './check';
+import { type Checks, failed, ok, skipped, warning } from './check';
 
 const ANSWER_MS = 5_000;
 
@@ -28,27 +28,21 @@ export async function* checkDeliveries(
         yield failed(subject, `${key}: ${problem}`, errorKinds.CONFIG_INVALID.remedy, 'CONFIG_INVALID');
     else if (isProxied) yield skipped(subject, `a proxy connects to ${target.shown}`);
     else {
+      const { shown } = target;
+      const { kind, secret } = delivery.to;
+      const { remedy } = errorKinds.DELIVERY_FAILED;
       const failure = await connectTo(new URL(target.url.value), signal);
-      if (failure === null)
-        yield reached(subject, target.shown, delivery.to.kind, delivery.to.secret === null);
+      if (failure !== null) yield failed(subject, `${shown} ${failure}`, remedy, 'DELIVERY_FAILED');
+      else if (kind === 'slack' || secret !== null)
+        yield ok(subject, `${shown} can be reached; nothing was sent`);
       else
-        yield failed(
+        yield warning(
           subject,
-          `${target.shown} ${failure}`,
-          errorKinds.DELIVERY_FAILED.remedy,
-          'DELIVERY_FAILED',
+          `${shown} can be reached, but requests are not signed`,
+          'If others can reach the receiver, set secretFile or secretEnv, and have the receiver check the signature.',
         );
     }
   }
-}
-
-function reached(subject: Subject, shown: string, kind: string, isUnsigned: boolean): Check {
-  if (kind === 'slack' || !isUnsigned) return ok(subject, `${shown} can be reached; nothing was sent`);
-  return warning(
-    subject,
-    `${shown} can be reached, but requests are not signed`,
-    'If others can reach the receiver, set secretFile or secretEnv, and have the receiver check the signature.',
-  );
 }
 
 /** @returns why there is no connection; null if there is one */

@@ -46,15 +46,10 @@ function checkOwner({ owner, ownerRuns }: LocalLogReport, dataDir: string): Chec
 
 function checkFolder(dataDir: string): Check {
   const folder = nearestExisting(dataDir);
-  const remedy = 'Make the folder writable for this user, or name another one (HIGHWATER_DATA_DIR).';
-  try {
-    if (!statSync(folder).isDirectory()) {
-      return failed('data-folder', `${folder} is not a folder`, remedy, 'LOG_UNWRITABLE');
-    }
-    writeInto(folder);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return failed('data-folder', `${folder} cannot be written to (${code})`, remedy, 'LOG_UNWRITABLE');
+  const refusal = statSync(folder).isDirectory() ? refusalOf(folder) : `${folder} is not a folder`;
+  if (refusal !== null) {
+    const remedy = 'Make the folder writable for this user, or name another one (HIGHWATER_DATA_DIR).';
+    return failed('data-folder', refusal, remedy, 'LOG_UNWRITABLE');
   }
   const free = freeMegabytes(folder);
   if (free < leastFreeMegabytes) {
@@ -76,25 +71,24 @@ function checkFolder(dataDir: string): Check {
 /** The folder for files of images. A publisher does without it. */
 export function checkStateFolder(stateDir: string): Check {
   const folder = nearestExisting(stateDir);
-  try {
-    writeInto(folder);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return warning(
-      'state-folder',
-      `${folder} cannot be written to (${code}), so that images take memory, about 1 KB for each record`,
-      'Make the folder writable for this user, or name another one (HIGHWATER_STATE_DIR).',
-    );
-  }
-  return ok('state-folder', foundWritable(stateDir, folder));
+  const refusal = refusalOf(folder);
+  if (refusal === null) return ok('state-folder', foundWritable(stateDir, folder));
+  return warning(
+    'state-folder',
+    `${refusal}, so that images take memory, about 1 KB for each record`,
+    'Make the folder writable for this user, or name another one (HIGHWATER_STATE_DIR).',
+  );
 }
 
-/** By trying: a file system that has become read-only after an error still claims to be writable. */
-function writeInto(folder: string): void {
+/** Null: it can be written to. By trying: a file system that has become read-only after an error still claims to be writable. */
+function refusalOf(folder: string): string | null {
   try {
     rmdirSync(mkdtempSync(path.join(folder, '.highwater-doctor-')));
+    return null;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error; // the free space is looked at apart
+    const { code } = error as NodeJS.ErrnoException;
+    // The free space is looked at apart.
+    return code === 'ENOSPC' ? null : `${folder} cannot be written to (${code})`;
   }
 }
 

@@ -116,7 +116,7 @@ export async function examine(
   const more = paging.style === 'none' ? moreThan(longest?.answer ?? first, responseKey, size, known) : [];
   const dated = updatedField === null ? null : { ...fields, updatedField };
   const since = dated && (await findUpdatedSince(first, dated, known, inAddress, ask));
-  const filter = dated === null ? NO_FILTER : await tryFilter(since, first, dated, ask);
+  const filter = dated && since !== null ? await tryFilter(since, first, dated, ask) : NO_FILTER;
   const updates = dated === null ? [] : rows.map((row) => updateOf(row, dated.updatedField, updatedFormat));
   return {
     ...keys,
@@ -138,12 +138,11 @@ const NO_FILTER = { parameter: null, notes: [] };
 
 /** The filter, unless it leaves out for good what a poll needs; and what people are to know about it. */
 async function tryFilter(
-  parameter: string | null,
+  parameter: string,
   first: Answer,
   { idField, updatedField, updatedFormat }: FieldsOfRows,
   ask: AskEndpoint,
 ): Promise<{ readonly parameter: string | null; readonly notes: readonly string[] }> {
-  if (parameter === null) return { parameter, notes: [] };
   const seen = ({ rows }: Answer) => ({
     ids: rows.map((row) => keyOf(row, idField)),
     times: rows.map((row) => updateOf(row, updatedField, updatedFormat)),
@@ -151,18 +150,12 @@ async function tryFilter(
   const askSince = async (time: number) => seen(await ask({ [parameter]: writeTime(time, updatedFormat) }));
   const edge = await filterEdge(seen(first), askSince);
   const notes = {
-    shown: [],
-    unknown: [
-      `whether ${parameter} shows rows of the very time that is asked for could not be found out; doctor tries again`,
-    ],
-    hidden: [
-      `${parameter} leaves out rows that were updated later than the time that is asked for, so it is not used`,
-    ],
-    later: [
-      `${parameter} leaves out rows of the very time that is asked for; polls learn how much earlier they have to ask`,
-    ],
+    unknown: `whether ${parameter} shows rows of the very time that is asked for could not be found out; doctor tries again`,
+    hidden: `${parameter} leaves out rows that were updated later than the time that is asked for, so it is not used`,
+    later: `${parameter} leaves out rows of the very time that is asked for; polls learn how much earlier they have to ask`,
   };
-  return { parameter: edge === 'hidden' ? null : parameter, notes: notes[edge] };
+  if (edge === 'shown') return { parameter, notes: [] };
+  return { parameter: edge === 'hidden' ? null : parameter, notes: [notes[edge]] };
 }
 
 /** As many rows as pages often have, whatever is asked for. */

@@ -5,7 +5,7 @@ import { feedName, feedNameText } from '../../config/feeds/load-feeds';
 import { secretHeaders, secretParameters } from '../../config/feeds/request-settings';
 import { parseConfig } from '../../config/files/config-text';
 import { CONFIG_VARIABLE, DEFAULT_CONFIG_FILE, namedConfigFile } from '../../config/files/read-config-file';
-import { type ApiConfig, loadConfig } from '../../config/load-config';
+import { loadConfig } from '../../config/load-config';
 import { configError } from '../../config/mistake';
 import { HighwaterError } from '../../errors';
 import { feedDefinitions } from '../../feeds';
@@ -328,54 +328,41 @@ async function firstEvents(
   const discard = () => rmSync(folder, { recursive: true, force: true });
   context.beforeExit(discard);
   const { env, cwd } = context;
+  const loaded = loadConfig({ flags: { config: flags.config, feeds: name, dataDir: folder }, env, cwd });
+  const { api, secrets } = loaded;
+  // With at most as many requests a second as the user was told. A rate that has just been written is for the time after.
+  const allowed = isNew ? mostRequestsPerSecond : api.budget.requestsPerSecond;
+  const requestsPerSecond = Math.min(mostRequestsPerSecond, allowed);
+  const config = { ...loaded, api: { ...api, budget: { ...api.budget, requestsPerSecond } } };
+  context.hide(secrets);
+  const logger = createLogger({ level: 'error', format: 'pretty', secrets, ...context.logging });
+  const { commitLog, registry } = openLocalLog({ dataDir: folder, logger, instance: instanceName() });
+  const enough = new AbortController();
+  const signal = AbortSignal.any([context.signal, enough.signal]);
   try {
-    const loaded = loadConfig({ flags: { config: flags.config, feeds: name, dataDir: folder }, env, cwd });
-    const config = { ...loaded, api: slowed(loaded.api, isNew) };
-    context.hide(config.secrets);
-    const logger = createLogger({
-      level: 'error',
-      format: 'pretty',
-      secrets: config.secrets,
-      ...context.logging,
-    });
-    const { commitLog, registry } = openLocalLog({ dataDir: folder, logger, instance: instanceName() });
-    const enough = new AbortController();
-    const signal = AbortSignal.any([context.signal, enough.signal]);
-    try {
-      const onPage = () => enough.abort();
-      const [report] = await runWorker(config, { log: commitLog, registry, logger, onPage }, true, signal);
-      context.signal.throwIfAborted();
-      const [feed] = config.feeds;
-      const { changes, deadLetters } = feedTopics(feed!, config.topicPrefix);
-      const line = eventLines(registry, config, context);
-      const lines = async (topic: string): Promise<string[]> => {
-        const found: string[] = [];
-        const reading = { fromBeginning: true, follow: false, signal: context.signal };
-        for await (const record of commitLog.read([topic], reading)) {
-          if (found.length === SHOWN) break;
-          found.push(await line(record));
-        }
-        return found;
-      };
-      const published = await lines(changes.name);
-      const rejected = await lines(deadLetters.name);
-      if (published.length === 0) throw nothingPublished(name, report?.error ?? null, rejected);
-      return [...published, ...rejected].slice(0, SHOWN);
-    } finally {
-      await commitLog.close();
-    }
+    const onPage = () => enough.abort();
+    const [report] = await runWorker(config, { log: commitLog, registry, logger, onPage }, true, signal);
+    context.signal.throwIfAborted();
+    const [feed] = config.feeds;
+    const { changes, deadLetters } = feedTopics(feed!, config.topicPrefix);
+    const line = eventLines(registry, config, context);
+    const lines = async (topic: string): Promise<string[]> => {
+      const found: string[] = [];
+      const reading = { fromBeginning: true, follow: false, signal: context.signal };
+      for await (const record of commitLog.read([topic], reading)) {
+        if (found.length === SHOWN) break;
+        found.push(await line(record));
+      }
+      return found;
+    };
+    const published = await lines(changes.name);
+    const rejected = await lines(deadLetters.name);
+    if (published.length === 0) throw nothingPublished(name, report?.error ?? null, rejected);
+    return [...published, ...rejected].slice(0, SHOWN);
   } finally {
+    await commitLog.close();
     discard();
   }
-}
-
-/** With at most as many requests a second as the user was told. A rate that has just been written is for the time after. */
-function slowed(api: ApiConfig, isNew: boolean): ApiConfig {
-  const wanted = isNew ? mostRequestsPerSecond : api.budget.requestsPerSecond;
-  return {
-    ...api,
-    budget: { ...api.budget, requestsPerSecond: Math.min(mostRequestsPerSecond, wanted) },
-  };
 }
 
 function nothingPublished(

@@ -149,12 +149,9 @@ function isNumeric(value: unknown): boolean {
   return typeof value === 'number' || (typeof value === 'string' && /^\d{9,16}$/.test(value));
 }
 
-/** When a row was updated. */
-export const updateOf = (row: JsonObject, updatedField: string, format: TimeFormat): number =>
-  secondsOf(valueAtPath(row, updatedField), format);
-
-/** Unix seconds with their fraction. */
-function secondsOf(value: unknown, format: TimeFormat): number {
+/** When a row was updated, in Unix seconds with their fraction. */
+export function updateOf(row: JsonObject, updatedField: string, format: TimeFormat): number {
+  const value = valueAtPath(row, updatedField);
   if (format !== 'iso8601') return format === 'milliseconds' ? Number(value) / 1000 : Number(value);
   const text = String(value).replace(' ', 'T');
   const hasZone = /Z$|[+-]\d\d:?\d\d$/.test(text) || !text.includes('T');

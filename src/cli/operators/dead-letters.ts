@@ -12,10 +12,13 @@ import { CliCommand, type Flags } from '../process/cli-command';
 import type { CommandContext, RunCommand } from '../process/command-context';
 import { feedNamed } from '../process/command-line';
 import { painted, span } from '../terminal/text';
-import { retryDeadLettersCommand } from './operator-commands';
+import { ofFeeds } from './operator-commands';
 
 export function deadLettersCommand(run: RunCommand): CliCommand {
-  return new CliCommand('dead-letters').addCommand(listCommand(run)).addCommand(retryDeadLettersCommand(run));
+  const retry = ofFeeds(run, 'retry', () => ({ name: 'retry-dead-letters' })).description(
+    'Try the dead letters of a feed again with the current code and schemas.',
+  );
+  return new CliCommand('dead-letters').addCommand(listCommand(run)).addCommand(retry);
 }
 
 function listCommand(run: RunCommand): CliCommand {

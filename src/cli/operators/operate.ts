@@ -139,16 +139,13 @@ function publisherMayRun({ kafka, dataDir }: Config): boolean {
   return owner !== null && ownerRuns !== false;
 }
 
-/** The contract of `--json`: one object a line, with these members in this order. */
 interface ReportLine {
   readonly kind: 'accepted' | 'acting' | 'progress' | 'done' | 'failed';
-  readonly feed: string;
-  readonly command: string;
   /** Set by `accepted`: host and process of the owner. */
-  readonly owner: string | null;
-  readonly summary: string | null;
-  readonly facts: Facts;
-  readonly error: { readonly code: string; readonly message: string; readonly remedy: string } | null;
+  readonly owner?: string | null;
+  readonly summary?: string | null;
+  readonly facts?: Facts;
+  readonly error?: Pick<HighwaterError, 'code' | 'message' | 'remedy'> | null;
 }
 
 /** Shows the progress and the outcome of a command. */
@@ -159,16 +156,13 @@ function operationReport(
   { print, width }: Pick<CommandContext, 'print' | 'width'>,
   screen: ProgressScreen,
 ) {
-  const nothing = { owner: null, summary: null, facts: {}, error: null };
   let last = '';
 
-  async function printed(line: Partial<ReportLine> & Pick<ReportLine, 'kind'>): Promise<void> {
-    const { kind, ...rest } = line;
-    const whole: ReportLine = { kind, feed, command: name, ...nothing, ...rest };
-    await print(`${JSON.stringify(whole)}\n`);
-  }
+  /** The contract of `--json`: one object a line, with these members in this order. */
+  const printed = ({ kind, owner = null, summary = null, facts = {}, error = null }: ReportLine) =>
+    print(`${JSON.stringify({ kind, feed, command: name, owner, summary, facts, error })}\n`);
   /** The outcome goes to stdout; the owner and the progress go to stderr. */
-  function said(line: Partial<ReportLine> & Pick<ReportLine, 'kind'>, text: string): void {
+  function said(line: ReportLine, text: string): void {
     if (json) void printed(line);
     else screen.write(`${text}\n`);
   }

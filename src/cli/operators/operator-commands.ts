@@ -32,13 +32,6 @@ export function operatorCommands(run: RunCommand): CliCommand[] {
   ];
 }
 
-/** `dead-letters retry`. */
-export function retryDeadLettersCommand(run: RunCommand): CliCommand {
-  return ofFeeds(run, 'retry', () => ({ name: 'retry-dead-letters' })).description(
-    'Try the dead letters of a feed again with the current code and schemas.',
-  );
-}
-
 interface FeedsFlags extends OperateFlags {
   readonly yes?: true;
   readonly dryRun?: true;
@@ -119,7 +112,7 @@ function feedsMeant(
 }
 
 /** @param isMeant asks before the command is sent */
-function ofFeeds(
+export function ofFeeds(
   run: RunCommand,
   name: string,
   commandOf: (flags: FeedsFlags) => FeedCommand,

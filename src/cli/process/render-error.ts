@@ -30,7 +30,8 @@ export function renderError(
   ${paint.dim('do: ')}  ${folded(harmless(redact(remedy)), width, 8, 8)}
 `;
   }
-  return `${paint.red('error')} ${paint.bold('a fault in highwater itself')}  ${harmless(redact(summary(error)))}
+  const what = isError(error) ? `${error.name}: ${error.message}` : `thrown: ${String(error)}`;
+  return `${paint.red('error')} ${paint.bold('a fault in highwater itself')}  ${harmless(redact(what))}
   ${paint.dim('now:')}  The command ends. What was committed stays whole.
   ${paint.dim('do: ')}  Start it again. When it happens again, report it with the lines below.
 ${stacks(error)
@@ -54,10 +55,6 @@ function folded(text: string, width: number, indent: number, at = 0): string {
       return lines.map((part, i) => (i > 0 ? under : n === 0 ? '' : ' '.repeat(begins)) + part);
     })
     .join('\n');
-}
-
-function summary(error: unknown): string {
-  return isError(error) ? `${error.name}: ${error.message}` : `thrown: ${String(error)}`;
 }
 
 /** Errors of the database library are not native errors, and errors of another realm are not instances. */

@@ -33,8 +33,7 @@ export function publisherProgress(screen: Pick<ProgressScreen, 'set' | 'remove'>
   }
 
   return {
-    onPage(report: PageReport): void {
-      const { feed, rows: pageRows, progress, state } = report;
+    onPage({ feed, rows: pageRows, letters, progress, state }: PageReport): void {
       const { duringSnapshot: isSnapshot, complete: isDone, highWaterMark: mark } = progress;
       const { record_count: records, snapshot_seq } = state.offset;
       const key = `snapshot ${feed.name}`;
@@ -66,7 +65,11 @@ export function publisherProgress(screen: Pick<ProgressScreen, 'set' | 'remove'>
         const facts = { feed: feed.name, records, ...rate, seconds: secondsIn(atMs - sinceMs) };
         if (isSnapshot) logger.info(`${name} complete`, facts);
       }
-      warnOfLetters(report, logger);
+      // Each record that is too large has a line of its own.
+      const noRecords = letters.filter(({ id }) => id === undefined);
+      const what = `rows that cannot be published were put into ${feed.name}.dead-letters`;
+      if (noRecords.length > 0)
+        logger.warn(what, { feed: feed.name, count: noRecords.length, reason: noRecords[0]!.reason });
     },
     onRestore(feed: string, { images, of, records, isDone }: RestoreProgress): void {
       const key = `state ${feed}`;
@@ -91,13 +94,4 @@ export function publisherProgress(screen: Pick<ProgressScreen, 'set' | 'remove'>
       logger.info('state read back from the log', { feed, images, seconds: secondsIn(ms) });
     },
   };
-}
-
-function warnOfLetters({ feed: { name: feed }, letters }: PageReport, logger: Logger): void {
-  // Each record that is too large has a line of its own.
-  const noRecords = letters.filter(({ id }) => id === undefined);
-  if (noRecords.length === 0) return;
-  const { reason } = noRecords[0]!;
-  const what = `rows that cannot be published were put into ${feed}.dead-letters`;
-  logger.warn(what, { feed, count: noRecords.length, reason });
 }

@@ -1,18 +1,16 @@
-import { renameSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { stringify } from 'yaml';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
-import { type CommandRun, commandLineHere } from '../../support/cli';
+import { type CommandRun, commandsHere, jsonLines } from '../../support/cli';
 import { endsWithTest } from '../../support/ends';
 import { type HttpServer, sendJson } from '../../support/http-server';
-import { tempFolder } from '../../support/temp-folder';
+import { replaceFile } from '../../support/temp-folder';
 import { clientId, startGuardedApi, startTokenServer, type TokenServer } from '../../support/token-server';
 import { until } from '../../support/until';
 
 /** A publisher whose feeds get their tokens from a token server. */
 
-const cli = commandLineHere();
-const folder = tempFolder();
+const { folder, file, here } = commandsHere();
 const secret = 'clientS3cret+/%42';
 let api: Simulator;
 let tokens: TokenServer;
@@ -32,9 +30,7 @@ beforeEach(async () => {
 });
 
 function writeSecret(text: string): void {
-  const file = path.join(folder(), 'client-secret');
-  writeFileSync(`${file}.new`, `${text}\n`);
-  renameSync(`${file}.new`, file);
+  replaceFile(folder(), 'client-secret', `${text}\n`);
 }
 
 /** A command over two feeds that share a client. */
@@ -43,8 +39,8 @@ function run(...args: readonly string[]): CommandRun {
   const feeds = { ipos: { auth, pageSize: 10 }, analysts: { auth, pageSize: 10 } };
   const general = { enabledFeeds: 'ipos,analysts', apiUrl: front.url, requestsPerSecond: 1000 };
   const settings = { ...general, pollInterval: '100ms', logLevel: 'debug', feeds };
-  writeFileSync(path.join(folder(), 'highwater.yaml'), stringify(settings));
-  return cli(args, { cwd: folder() });
+  writeFileSync(file('highwater.yaml'), stringify(settings));
+  return here(args);
 }
 
 const printed = (one: CommandRun) => one.stdout() + one.stderr();
@@ -61,17 +57,12 @@ it('two feeds share one token, and a token that ends in the middle of a scan is 
   for (const feed of ['ipos', 'analysts'])
     await running.sees(new RegExp(`${feed}: (first )?snapshot complete`), 'stderr');
   expect(tokens.asked).toHaveLength(2);
-  running.signal('SIGINT');
-  await running.ended();
+  await running.stop('SIGINT');
   for (const feed of ['ipos', 'analysts']) {
     const tail = run('tail', feed, '--no-follow', '--json');
     await tail.ended();
     if (tail.stdout() === '') throw new Error(tail.stderr());
-    const ids = tail
-      .stdout()
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line).key);
+    const ids = jsonLines<{ key: string }>(tail.stdout()).map(({ key }) => key);
     expect([ids.length, new Set(ids).size]).toEqual([30, 30]);
     expectSilence(running, tail);
   }

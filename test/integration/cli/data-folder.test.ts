@@ -50,8 +50,7 @@ describe('a publisher whose data folder', () => {
   it('is deleted before it is told to end does not claim that everything is committed', async () => {
     const running = await publisher.running('--poll-interval', '1h');
     rmSync(data(), { recursive: true });
-    running.signal('SIGTERM');
-    expect(await running.ended()).toEqual({ code: 1, signal: null });
+    expect(await running.stop()).toEqual({ code: 1, signal: null });
     expect(running.stderr()).toContain('error LOG_GONE');
     expect(running.stderr()).not.toContain('everything that was read is committed');
   });
@@ -81,8 +80,7 @@ describe('a log whose highwater.db', () => {
     ['was deleted', () => rmSync(data('highwater.db'))],
   ])('%s beside its write-ahead log is refused by name, and left as it is', async (_, cut) => {
     const killed = await publisher.running();
-    killed.signal('SIGKILL');
-    await killed.ended();
+    await killed.stop('SIGKILL');
     cut();
     const wal = readFileSync(data('highwater.db-wal'));
     const { code, err } = await publisher.done(['run', '--once']);
@@ -143,8 +141,7 @@ if (!isRoot) process.stderr.write('NOT RUN: tests of other owners, which only ro
     const [command = '', ...flags] = line.split(' ');
     // Its commits are in the write-ahead log, and need room again in the database.
     const killed = await publisher.running();
-    killed.signal('SIGKILL');
-    await killed.ended();
+    await killed.stop('SIGKILL');
     const seen = new Set<string>();
     for (const kilobytes of [0, 64, 128, 192]) {
       const under = onSmallDisk(data(), 4, leaving(kilobytes));
@@ -176,8 +173,7 @@ if (!isRoot) process.stderr.write('NOT RUN: tests of other owners, which only ro
 
   it('a publisher that has begun on it publishes by itself once there is room', async () => {
     const earlier = await publisher.running();
-    earlier.signal('SIGTERM');
-    await earlier.ended();
+    await earlier.stop();
     publisher.api().marketDay.start(10);
     const running = publisher.start(['run'], undefined, onSmallDisk(data(), 4, fillDisk));
     await running.sees(/LOG_FULL.*LOG_FULL/s, 'stderr');

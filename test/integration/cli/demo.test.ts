@@ -1,16 +1,12 @@
 import { mkdirSync, readdirSync } from 'node:fs';
-import path from 'node:path';
 import type { ChangeView } from '../../../src/admin/dashboard/view';
 import { freePort } from '../../../tools/servers/ports';
-import { commandLine, commandLineHere } from '../../support/cli';
+import { commandsInFolder } from '../../support/cli';
 import { eventsOf } from '../../support/event-stream';
 import { sampleOf } from '../../support/samples';
-import { tempFolder } from '../../support/temp-folder';
 import { until } from '../../support/until';
 
-const cli = commandLine();
-const here = commandLineHere();
-const folder = tempFolder();
+const { file, start, done } = commandsInFolder();
 
 /** The demo's lines in the README. */
 const sampleLines = timeless(sampleOf('demo').text)
@@ -27,12 +23,9 @@ function timeless(text: string): string {
 }
 
 function demo(...args: string[]) {
-  const temporary = path.join(folder(), 'tmp');
+  const temporary = file('tmp');
   mkdirSync(temporary, { recursive: true });
-  return {
-    temporary,
-    process: cli(['demo', '--interval', '200ms', ...args], { env: { TMPDIR: temporary } }),
-  };
+  return { temporary, process: start(['demo', '--interval', '200ms', ...args], { TMPDIR: temporary }) };
 }
 
 async function isGone(url: string): Promise<boolean> {
@@ -51,8 +44,7 @@ it('shows the snapshot, changes and transitions, then what it published, and lea
   await process.sees(/▲ UPGRADE +\S+ +.*: .* → /);
   await process.sees(/~ ipos +\S+ +.* deal_status .* → Withdrawn/);
   await process.sees(/⚠ WITHDRAWN +.* → WITHDRAWN\n/);
-  process.signal('SIGINT');
-  expect(await process.ended()).toEqual({ code: 0, signal: null });
+  expect(await process.stop('SIGINT')).toEqual({ code: 0, signal: null });
   expect(sampleLines.filter((line) => !timeless(process.stdout()).includes(line))).toStrictEqual([]);
   expect(process.stdout()).toMatch(
     /\n {2}2,4\d\d events published: 1,2\d\d insights, 40\d analysts, 80\d ipos, \d+ transitions\n$/,
@@ -66,13 +58,13 @@ it('says what to try in a second terminal, and that works', async () => {
   const { process } = demo();
   const command = /npx highwater (tail ipos --json .*)\n/;
   const [, args = ''] = await process.sees(command);
-  const second = here(args.split(' '));
-  expect(await second.ended()).toEqual({ code: 0, signal: null });
-  expect(JSON.parse(second.stdout())).toMatchObject({ topic: 'ipos', type: 'marketdata.ipos.Envelope' });
+  const { code, out } = await done(args.split(' '));
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toMatchObject({ topic: 'ipos', type: 'marketdata.ipos.Envelope' });
 });
 
 it('ends by itself and keeps the log where it was told to', async () => {
-  const kept = path.join(folder(), 'kept');
+  const kept = file('kept');
   const { temporary, process } = demo('--for', '2s', '--data-dir', kept);
   expect(await process.ended()).toEqual({ code: 0, signal: null });
   expect(process.stdout()).toContain(`The log stays in ${kept}.`);
@@ -81,7 +73,7 @@ it('ends by itself and keeps the log where it was told to', async () => {
 });
 
 it('names a temporary folder that cannot be used, and what else to name', async () => {
-  const none = cli(['demo'], { env: { TMPDIR: path.join(folder(), 'not', 'there') } });
+  const none = start(['demo'], { TMPDIR: file('not', 'there') });
   expect(await none.ended()).toEqual({ code: 2, signal: null });
   expect(none.stderr()).toContain('LOG_UNWRITABLE');
   expect(none.stderr()).toContain('--data-dir');
@@ -101,6 +93,5 @@ it('has a dashboard that shows what the terminal shows, on a port that may be ch
   const taken = demo('--http-port', port).process;
   expect(await taken.ended()).toEqual({ code: 1, signal: null });
   expect(taken.stderr()).toContain('PORT_UNAVAILABLE');
-  process.signal('SIGINT');
-  expect(await process.ended()).toEqual({ code: 0, signal: null });
+  expect(await process.stop('SIGINT')).toEqual({ code: 0, signal: null });
 });

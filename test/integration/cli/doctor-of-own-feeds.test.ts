@@ -1,15 +1,12 @@
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { stringify } from 'yaml';
 import { avroRecord } from '../../support/avro';
-import { commandLineHere } from '../../support/cli';
+import { commandsHere } from '../../support/cli';
 import { askDoctor } from '../../support/doctor';
+import { endsWithTest } from '../../support/ends';
 import { sendJson, startHttpServer } from '../../support/http-server';
 import { namedRows } from '../../support/named-rows';
-import { tempFolder } from '../../support/temp-folder';
+import { declareFeed } from '../../support/own-feed';
 
-const here = commandLineHere();
-const folder = tempFolder();
+const { folder, here } = commandsHere();
 
 const begin = 1_769_851_800;
 const rows = Array.from({ length: 130 }, (_, i) => ({ id: `t${i}`, updated: begin + i * 20 }));
@@ -32,28 +29,13 @@ async function examined(answer: Answer, own: object = {}, beside: object = {}, h
       headers,
     );
   });
-  try {
-    writeFileSync(path.join(folder(), 'task.avsc'), avroRecord('Task'));
-    const tasks = {
-      apiUrl: server.url,
-      auth: { scheme: 'none' },
-      path: '/tasks',
-      responseKey: 'tasks',
-      schema: 'task.avsc',
-      parameters: { page: 'page', pageSize: null, updatedSince: 'since' },
-      ...own,
-    };
-    writeFileSync(
-      path.join(folder(), 'highwater.yaml'),
-      stringify({ enabledFeeds: 'tasks', feeds: { tasks } }),
-    );
-    const { of, code } = await askDoctor(here, [], { cwd: folder(), env: {} });
-    const check = of('feed', 'tasks');
-    expect(code).toBe(check.state === 'failed' ? 1 : 0);
-    return check;
-  } finally {
-    await server.stop();
-  }
+  endsWithTest(() => server.stop());
+  const parameters = { page: 'page', pageSize: null, updatedSince: 'since' };
+  declareFeed(folder(), 'tasks', avroRecord('Task'), { apiUrl: server.url, parameters, ...own });
+  const { of, code } = await askDoctor(here);
+  const check = of('feed', 'tasks');
+  expect(code).toBe(check.state === 'failed' ? 1 : 0);
+  return check;
 }
 
 it.each(

@@ -13,16 +13,18 @@ import { connect } from '../../../src/log/local/file/sqlite';
 import type { BehaviourChange } from '../../../src/simulator/behaviour';
 import type { FaultRule } from '../../../src/simulator/http/faults';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
-import { commandLine, commandLineHere, until } from '../../support/cli';
+import { commandsInFolder, until } from '../../support/cli';
 import { askDoctor, type DoctorLine } from '../../support/doctor';
 import { namedRows } from '../../support/named-rows';
 import { fillDisk, hasSmallDisks, onSmallDisk } from '../../support/small-disk';
-import { tempFolder } from '../../support/temp-folder';
 import { until as eventually } from '../../support/until';
 
-const cli = commandLine();
-const here = commandLineHere();
-const folder = tempFolder();
+const environment = () => ({
+  HIGHWATER_API_URL: simulator.url,
+  HIGHWATER_API_TOKEN: token,
+  HIGHWATER_REQUESTS_PER_SECOND: '1000',
+});
+const { folder, file, start, here, done } = commandsInFolder(environment);
 const token = 'tok-EnFRvMd5hX8s';
 let simulator: Simulator;
 
@@ -31,25 +33,18 @@ beforeEach(async () => {
 });
 afterEach(() => simulator.stop());
 
-const environment = () => ({
-  HIGHWATER_API_URL: simulator.url,
-  HIGHWATER_API_TOKEN: token,
-  HIGHWATER_REQUESTS_PER_SECOND: '1000',
-});
-
-const doctor = (args: readonly string[] = [], env: Readonly<Record<string, string>> = environment()) =>
-  askDoctor(here, args, { cwd: folder(), env });
+const doctor = (args: readonly string[] = [], env?: Readonly<Record<string, string>>) =>
+  askDoctor(here, args, env);
 
 it('finds nothing wrong where nothing is, with one line a check, and leaves no trace', async () => {
-  const running = here(['doctor'], { cwd: folder(), env: environment() });
-  expect(await running.ended()).toEqual({ code: 0, signal: null });
-  const lines = running.stdout().trim().split('\n');
+  const { code, out, err } = await done(['doctor']);
+  expect([code, err]).toEqual([0, '']);
+  const lines = out.trim().split('\n');
   expect(lines.at(-1)).toBe('18 fine.');
   const checks = lines.slice(0, -2).filter((line) => line !== '');
   const titles = ['Settings', 'API', 'Log', 'Schemas', 'Feeds'];
   expect(checks.filter((line) => !line.startsWith('✓ '))).toEqual(titles);
   expect(checks).toHaveLength(18 + titles.length);
-  expect(running.stderr()).toBe('');
   expect(readdirSync(folder())).toStrictEqual([]);
 });
 
@@ -173,7 +168,7 @@ it('names every mistake in the settings at once', async () => {
 });
 
 it('names the publisher that owns the log, while it runs and when it is dead, and does not disturb it', async () => {
-  const publisher = cli(['run', '--poll-interval', '100ms'], { cwd: folder(), env: environment() });
+  const publisher = start(['run', '--poll-interval', '100ms']);
   await publisher.sees(/ipos: (first )?snapshot complete/, 'stderr');
   const beside = await doctor();
   expect(beside.code).toBe(0);
@@ -185,30 +180,27 @@ it('names the publisher that owns the log, while it runs and when it is dead, an
     state: 'ok',
     found: 'new, the first command registers them: highwater.commands-value',
   });
-  await here(['pause', 'ipos'], { cwd: folder(), env: environment() }).ended();
+  await done(['pause', 'ipos']);
   const { found } = (await doctor()).of('command-schema');
   expect(found).toBe('registered: highwater.commands-value 1');
   const asked = simulator.requests().length;
   await until(() => simulator.requests().length > asked + 3);
   expect(publisher.stderr()).not.toMatch(/ERROR|WARN/);
 
-  publisher.signal('SIGKILL');
-  await publisher.ended();
+  await publisher.stop('SIGKILL');
   expect((await doctor()).of('owner').found).toMatch(/^nobody: .* ended without a word$/);
 });
 
 it('fails for a feed that is parked, warns of one that is paused, and has nothing against the others', async () => {
-  const publisher = cli(['run', '--poll-interval', '1s'], { cwd: folder(), env: environment() });
+  const publisher = start(['run', '--poll-interval', '1s']);
   await publisher.sees(/ipos: (first )?snapshot complete/, 'stderr');
   await publisher.sees(/analysts: (first )?snapshot complete/, 'stderr');
-  await here(['pause', 'ipos'], { cwd: folder(), env: environment() }).ended();
+  await done(['pause', 'ipos']);
   simulator.fault({ fault: { kind: 'status', status: 403 }, feed: 'analysts', probability: 1 } as FaultRule);
-  const isParked = async () => {
-    const status = here(['status', '--json', '--feeds', 'analysts'], { cwd: folder(), env: environment() });
-    await status.ended();
-    return (JSON.parse(status.stdout()) as { parked: string | null }).parked !== null;
-  };
-  await eventually(isParked);
+  await eventually(async () => {
+    const { out } = await done(['status', '--json', '--feeds', 'analysts']);
+    return (JSON.parse(out) as { parked: string | null }).parked !== null;
+  });
   simulator.clearFaults();
 
   const { code, of } = await doctor();
@@ -225,7 +217,7 @@ it('fails for a feed that is parked, warns of one that is paused, and has nothin
 });
 
 it('names a log that cannot be written or read', async () => {
-  const data = path.join(folder(), 'data');
+  const data = file('data');
   writeFileSync(data, 'a file where the folder belongs');
   const blocked = await doctor();
   expect(blocked.code).toBe(1);
@@ -235,7 +227,7 @@ it('names a log that cannot be written or read', async () => {
   const claimed = await doctor(['--data-dir', '/proc/highwater']);
   expect(claimed.of('data-folder')).toMatchObject({ state: 'failed', code: 'LOG_UNWRITABLE' });
 
-  const other = path.join(folder(), 'other');
+  const other = file('other');
   mkdirSync(other);
   writeFileSync(path.join(other, 'highwater.db'), 'this is no database at all. '.repeat(100));
   const corrupt = await doctor(['--data-dir', other]);
@@ -245,25 +237,23 @@ it('names a log that cannot be written or read', async () => {
 });
 
 describe('a log that no publisher can use fails', () => {
-  const data = (...names: string[]) => path.join(folder(), 'data', ...names);
+  const data = (...names: string[]) => file('data', ...names);
   beforeEach(async () => {
-    const once = here(['run', '--once'], { cwd: folder(), env: environment() });
-    expect(await once.ended()).toEqual({ code: 0, signal: null });
+    expect((await done(['run', '--once'])).code).toBe(0);
   });
 
   (hasSmallDisks ? it : it.skip)('when its disk is full', async () => {
-    const options = { cwd: folder(), env: environment(), under: onSmallDisk(data(), 16, fillDisk) };
-    const { code, of } = await askDoctor(cli, [], options);
+    const under = onSmallDisk(data(), 16, fillDisk);
+    const { code, of } = await askDoctor((args) => start(args, environment(), { under }));
     expect(of('data-folder')).toMatchObject({ state: 'failed', code: 'LOG_FULL' });
     expect(code).toBe(1);
   });
 
   it('when the database is cut in half while the newest pages are in its write-ahead log', async () => {
-    const publisher = cli(['run', '--poll-interval', '100ms'], { cwd: folder(), env: environment() });
+    const publisher = start(['run', '--poll-interval', '100ms']);
     simulator.marketDay.step();
     await until(() => (statSync(data('highwater.db-wal'), { throwIfNoEntry: false })?.size ?? 0) > 40_000);
-    publisher.signal('SIGKILL');
-    await publisher.ended();
+    await publisher.stop('SIGKILL');
     truncateSync(data('highwater.db'), statSync(data('highwater.db')).size / 2);
     const { code, of } = await doctor();
     expect(of('log-file')).toMatchObject({ state: 'failed', code: 'LOG_CORRUPT' });
@@ -306,13 +296,13 @@ describe('a log that no publisher can use fails', () => {
     expect(of('owner')).toMatchObject({ state: 'failed', code: 'LOG_CORRUPT' });
     expect(code).toBe(1);
 
-    const once = here(['run', '--once'], { cwd: folder(), env: environment() });
-    expect(await once.ended()).toEqual({ code: 1, signal: null });
-    expect(once.stderr()).toMatch(/LOG_CORRUPT.*publisher\.lock(.|\n)*do: .*delete publisher\.lock/);
-    expect(once.stderr()).not.toContain('empty folder');
+    const once = await done(['run', '--once']);
+    expect(once.code).toBe(1);
+    expect(once.err).toMatch(/LOG_CORRUPT.*publisher\.lock(.|\n)*do: .*delete publisher\.lock/);
+    expect(once.err).not.toContain('empty folder');
     rmSync(data('publisher.lock'));
-    const again = here(['run', '--once'], { cwd: folder(), env: environment() });
-    expect(await again.ended()).toEqual({ code: 0, signal: null });
-    expect(again.stderr()).not.toContain('first snapshot');
+    const again = await done(['run', '--once']);
+    expect(again.code).toBe(0);
+    expect(again.err).not.toContain('first snapshot');
   });
 });

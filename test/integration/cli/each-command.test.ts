@@ -1,20 +1,16 @@
-import { commandLine, outcome } from '../../support/cli';
-import { simulatedApi } from '../../support/simulated-api';
-import { tempFolder } from '../../support/temp-folder';
+import { commandsInFolder, outcome } from '../../support/cli';
+import { apiEnv, simulatedApi } from '../../support/simulated-api';
 
 /**
  * Every command once as a real process of the built package. The other suites run most command lines in the process of the tests.
  * Signals, closed pipes, terminals and forced ends are in `run`, `tail`, `demo` and `terminal`.
  */
 
-const cli = commandLine();
-const folder = tempFolder();
 const api = simulatedApi({ insights: 5, analysts: 5, ipos: 5 });
+const { start } = commandsInFolder(() => ({ ...apiEnv(api()), HIGHWATER_FEEDS: 'ipos' }));
 
 async function run(line: string): Promise<[code: number | null, said: string]> {
-  const { url, token } = api();
-  const env = { HIGHWATER_API_URL: url, HIGHWATER_API_TOKEN: token, HIGHWATER_FEEDS: 'ipos' };
-  const { code, said } = await outcome(cli(line.split(' '), { cwd: folder(), env }));
+  const { code, said } = await outcome(start(line.split(' ')));
   return [code, said];
 }
 

@@ -1,11 +1,9 @@
 import { errorKinds } from '../../../src/errors';
-import { commandLineHere, outcome } from '../../support/cli';
-import { tempFolder } from '../../support/temp-folder';
+import { commandsHere } from '../../support/cli';
 
-const cli = commandLineHere();
-const folder = tempFolder();
+const { done } = commandsHere();
 
-const explain = (...args: string[]) => outcome(cli(['explain', ...args], { cwd: folder() }));
+const explain = (...args: string[]) => done(['explain', ...args]);
 
 it('shows the page of a code, however it is written', async () => {
   const { code, out } = await explain('log_owned');

@@ -2,19 +2,15 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { schemaFolder } from '../../../src/avro/schemas';
 import { openLocalLog } from '../../../src/log/local/local-log';
-import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { type ChangeWriter, changeWriter } from '../../support/change-writer';
-import { commandLine, commandLineHere, jsonLines, outcome } from '../../support/cli';
+import { commandsInFolder, jsonLines } from '../../support/cli';
 import { endsWithTest } from '../../support/ends';
 import { parquetFile } from '../../support/parquet-file';
+import { apiEnv, simulatedApi } from '../../support/simulated-api';
 import { hasSmallDisks, onSmallDisk } from '../../support/small-disk';
 import { quietLogger } from '../../support/source';
-import { tempFolder } from '../../support/temp-folder';
 
-const cli = commandLine();
-const here = commandLineHere();
-const folder = tempFolder();
-const file = (name: string) => path.join(folder(), name);
+const { folder, file, start, done } = commandsInFolder();
 
 /** A log in the usual folder, with changes of ipos. */
 async function log(): Promise<ChangeWriter> {
@@ -23,12 +19,14 @@ async function log(): Promise<ChangeWriter> {
   return changeWriter(opened, '');
 }
 
-async function published(api: Simulator): Promise<void> {
-  const env = { HIGHWATER_API_URL: api.url, HIGHWATER_API_TOKEN: api.token };
-  expect(await here(['run', '--once'], { cwd: folder(), env }).ended()).toEqual({ code: 0, signal: null });
-}
+const run = (...args: string[]) => done(args);
 
-const run = (...args: string[]) => outcome(here(args, { cwd: folder() }));
+/** So many events of so many records. */
+async function manyEvents(thousands: number): Promise<void> {
+  const { write } = await log();
+  for (let i = 0; i < thousands; i++)
+    await write(...Array.from({ length: 1_000 }, (_, j) => ({ id: `${i}-${j}`, status: 'Priced' })));
+}
 
 /** Rows of an export to stdout. */
 async function rows(...args: string[]): Promise<Record<string, unknown>[]> {
@@ -38,14 +36,13 @@ async function rows(...args: string[]): Promise<Record<string, unknown>[]> {
 }
 
 describe('what a publisher wrote', () => {
-  let api: Simulator;
+  const api = simulatedApi({ insights: 30, analysts: 20, ipos: 25 });
+  const published = async () => expect((await done(['run', '--once'], apiEnv(api()))).code).toBe(0);
   beforeEach(async () => {
-    api = await startSimulator({ records: { insights: 30, analysts: 20, ipos: 25 } });
-    await published(api);
-    for (let i = 0; i < 20; i++) api.marketDay.step();
-    await published(api);
+    await published();
+    for (let i = 0; i < 20; i++) api().marketDay.step();
+    await published();
   });
-  afterEach(() => api.stop());
 
   it('is exported event by event, as tail shows it, in order per partition', async () => {
     for (const topic of ['ipos', 'insights', 'analysts', 'ipos.deal-status', 'insights.rating-changes']) {
@@ -95,13 +92,8 @@ describe('what a publisher wrote', () => {
   });
 
   it('goes as Parquet through a pipe, too', async () => {
-    const env = { HIGHWATER_DATA_DIR: file('data') };
-    const script = `"$0" "$@" > piped.parquet`;
-    const piped = cli(['export', 'ipos', '--format', 'parquet'], {
-      cwd: folder(),
-      env,
-      under: ['sh', '-c', script],
-    });
+    const under = ['sh', '-c', `"$0" "$@" > piped.parquet`];
+    const piped = start(['export', 'ipos', '--format', 'parquet'], {}, { under });
     expect(await piped.ended()).toEqual({ code: 0, signal: null });
     const found = await parquetFile(readFileSync(file('piped.parquet')));
     expect(found.rows).toHaveLength((await rows('ipos')).length);
@@ -147,11 +139,8 @@ describe('a file', () => {
   });
 
   it.each(['b.ndjson', 'b.parquet'])('%s is removed if the export is interrupted', async (name) => {
-    const writer = await log();
-    for (let i = 0; i < 20; i++)
-      await writer.write(...Array.from({ length: 1_000 }, (_, j) => ({ id: `${i}-${j}`, status: 'Priced' })));
-    const options = { cwd: folder() };
-    const exporting = cli(['export', 'ipos', '-o', name], options);
+    await manyEvents(20);
+    const exporting = start(['export', 'ipos', '-o', name]);
     const parts = () => readdirSync(folder()).filter((one) => one.endsWith('.part'));
     while (parts().length === 0) await new Promise(setImmediate);
     exporting.signal('SIGINT');
@@ -164,18 +153,11 @@ describe('a file', () => {
   (hasSmallDisks ? it : it.skip)(
     'that does not fit on the disk is removed, and the reason is named',
     async () => {
-      const writer = await log();
-      for (let i = 0; i < 10; i++)
-        await writer.write(
-          ...Array.from({ length: 1_000 }, (_, j) => ({ id: `${i}-${j}`, status: 'Priced' })),
-        );
+      await manyEvents(10);
       mkdirSync(file('small'));
-      const under = onSmallDisk(file('small'), 1);
       const list = ['sh', '-c', '"$0" "$@"; code=$?; ls -A small >&2; exit $code'];
-      const exporting = cli(['export', 'ipos', '-o', 'small/a.ndjson'], {
-        cwd: folder(),
-        under: [...under, ...list],
-      });
+      const under = [...onSmallDisk(file('small'), 1), ...list];
+      const exporting = start(['export', 'ipos', '-o', 'small/a.ndjson'], {}, { under });
       expect(await exporting.ended()).toMatchObject({ code: 1 });
       expect(exporting.stderr()).toMatch(/error EXPORT_FAILED {2}.*ENOSPC.*\n.*\n.*\n$/);
     },
@@ -183,17 +165,15 @@ describe('a file', () => {
 });
 
 (hasSmallDisks ? it : it.skip)('a file of stdout that does not fit on the disk is named', async () => {
-  const writer = await log();
-  for (let i = 0; i < 10; i++)
-    await writer.write(...Array.from({ length: 1_000 }, (_, j) => ({ id: `${i}-${j}`, status: 'Priced' })));
-  mkdirSync(path.join(folder(), 'small'));
-  const under = [...onSmallDisk(path.join(folder(), 'small'), 1), 'sh', '-c', '"$0" "$@" > small/a.ndjson'];
+  await manyEvents(10);
+  mkdirSync(file('small'));
+  const under = [...onSmallDisk(file('small'), 1), 'sh', '-c', '"$0" "$@" > small/a.ndjson'];
   for (const args of [
     ['export', 'ipos'],
     ['tail', 'ipos', '--no-follow', '--json'],
     ['backup', '-'],
   ]) {
-    const exporting = cli(args, { cwd: folder(), under });
+    const exporting = start(args, {}, { under });
     expect(await exporting.ended()).toMatchObject({ code: 1 });
     expect(exporting.stderr()).toMatch(
       /^error OUTPUT_FAILED {2}.*ENOSPC.*\n.*cut short.*\n.*enough room.*\n$/,
@@ -204,16 +184,14 @@ describe('a file', () => {
 it('a reader that has gone ends a backup without a word, but not as if it were whole', async () => {
   await (await log()).write({ id: 'a', status: 'Priced' });
   const under = ['bash', '-o', 'pipefail', '-c', '"$0" "$@" | head -c 10'];
-  const backup = cli(['backup', '-'], { cwd: folder(), under });
+  const backup = start(['backup', '-'], {}, { under });
   expect(await backup.ended()).toEqual({ code: 1, signal: null });
   expect(backup.stderr()).toBe('');
 });
 
 it('a reader of stdout that goes away ends it, as it ends tail', async () => {
-  const writer = await log();
-  for (let i = 0; i < 5; i++)
-    await writer.write(...Array.from({ length: 1_000 }, (_, j) => ({ id: `${i}-${j}`, status: 'Priced' })));
-  const exporting = cli(['export', 'ipos'], { cwd: folder(), under: ['sh', '-c', '"$0" "$@" | head -c 10'] });
+  await manyEvents(5);
+  const exporting = start(['export', 'ipos'], {}, { under: ['sh', '-c', '"$0" "$@" | head -c 10'] });
   expect(await exporting.ended()).toEqual({ code: 0, signal: null });
   expect(exporting.stderr()).not.toContain('error');
 });

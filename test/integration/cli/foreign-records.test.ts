@@ -1,5 +1,5 @@
 import { retryDeadLetters } from '../../../src/pipeline/rounds/retry-dead-letters';
-import { commandLineHere, outcome } from '../../support/cli';
+import { commandLineHere, jsonLines, outcome } from '../../support/cli';
 import { commitRecords, leaveDeadLetters } from '../../support/dead-letters';
 import { testFeed } from '../../support/feeds';
 import { ipo } from '../../support/records';
@@ -42,8 +42,8 @@ it('tail shows the records around them, names each or its schema once, and exits
   await publisher.poll();
 
   const { code, out, err } = await run('tail', 'ipos', '--no-follow', '--json');
-  const shown = out.split('\n').slice(0, -1);
-  expect(shown.map((line) => JSON.parse(line).key).sort()).toEqual(['a', 'b']);
+  const shown = jsonLines<{ key: string }>(out);
+  expect(shown.map(({ key }) => key).sort()).toEqual(['a', 'b']);
   expect(code).toBe(1);
   expect(err.match(/^error .*$/gm)).toEqual([
     expect.stringMatching(/^error VALUE_FOREIGN {2}partition \d of topic ipos, offset \d+, key no Avro: /),
@@ -59,12 +59,7 @@ it('dead-letters list and retry deal with the letters beside them', async () => 
   await leaveForeign('ipos.dead-letters');
 
   const { code, out, err } = await run('dead-letters', 'list', 'ipos', '--json');
-  expect(
-    out
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line).raw),
-  ).toEqual([raw]);
+  expect(jsonLines<{ raw: string }>(out).map((letter) => letter.raw)).toEqual([raw]);
   expect([code, err.match(/^error \w+/gm)]).toEqual([1, ['error VALUE_FOREIGN', 'error SCHEMA_UNKNOWN']]);
 
   expect(await retryDeadLetters(publisher.owned().deps)).toMatchObject({ retried: 1, still: 3 });

@@ -1,10 +1,8 @@
 import { openLocalLog } from '../../../src/log/local/local-log';
 import { groupsCommandContract } from '../../contract/groups-command';
-import { commandLine, outcome } from '../../support/cli';
-import { tempFolder } from '../../support/temp-folder';
+import { commandsHere } from '../../support/cli';
 
-const cli = commandLine();
-const folder = tempFolder();
+const { folder, done } = commandsHere();
 
 groupsCommandContract('the embedded log', async () => {
   const dataDir = folder();
@@ -14,6 +12,6 @@ groupsCommandContract('the embedded log', async () => {
 });
 
 it('the groups of a folder without a log are not called none', async () => {
-  const { code, said } = await outcome(cli(['groups'], { cwd: folder() }));
+  const { code, said } = await done(['groups']);
   expect([code, said]).toEqual([1, expect.stringContaining('error LOG_MISSING')]);
 });

@@ -1,41 +1,31 @@
 import { writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { freePort } from '../../../tools/servers/ports';
-import { type CliProcess, commandLine, commandLineHere, outcome } from '../../support/cli';
+import { type CliProcess, commandsInFolder } from '../../support/cli';
 import { startHttpServer } from '../../support/http-server';
-import { tempFolder } from '../../support/temp-folder';
+import { apiEnv, simulatedApi } from '../../support/simulated-api';
 import { until } from '../../support/until';
 
-const cli = commandLine();
-const here = commandLineHere();
-const folder = tempFolder();
+const { file, start, done } = commandsInFolder();
 
 /** Exit code and output. */
 async function check(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
-  const { code, said } = await outcome(here(['healthcheck', ...args], { cwd: folder(), env }));
+  const { code, said } = await done(['healthcheck', ...args], env);
   return { code, said };
 }
 
 describe('highwater healthcheck', () => {
-  let simulator: Simulator | undefined;
-  afterEach(() => simulator?.stop());
+  const api = simulatedApi({ insights: 20, analysts: 20, ipos: 20 });
 
   /** A publisher at a free port. */
   async function publisher(env: Readonly<Record<string, string>> = {}): Promise<[CliProcess, string]> {
-    simulator = await startSimulator({
-      records: { insights: 20, analysts: 20, ipos: 20 },
-      tokens: ['T0KEN'],
-    });
     const port = String(await freePort());
     const settings = {
-      HIGHWATER_API_URL: simulator.url,
-      HIGHWATER_API_TOKEN: 'T0KEN',
+      ...apiEnv(api()),
       HIGHWATER_REQUESTS_PER_SECOND: '1000',
       HIGHWATER_POLL_INTERVAL: '1s',
       HIGHWATER_HTTP_PORT: port,
     };
-    const started = cli(['run'], { cwd: folder(), env: { ...settings, ...env } });
+    const started = start(['run'], { ...settings, ...env });
     await started.sees(/health at/, 'stderr');
     return [started, port];
   }
@@ -47,8 +37,7 @@ describe('highwater healthcheck', () => {
     await one.sees(/ipos.*snapshot complete|snapshot complete.*ipos/, 'stderr');
     await until(async () => (await check([], env)).code === 0);
     expect(await check(['--http-port', port])).toEqual({ code: 0, said: 'ready\n' });
-    one.signal('SIGTERM');
-    await one.ended();
+    await one.stop();
     expect(await check([], env)).toEqual({
       code: 1,
       said: `no answer from http://127.0.0.1:${port}/readyz: connect ECONNREFUSED 127.0.0.1:${port}\n`,
@@ -80,10 +69,7 @@ describe('highwater healthcheck', () => {
       response.writeHead(404).end('<h1>\u001b[31mnot found'),
     );
     const { port } = new URL(server.url);
-    writeFileSync(
-      path.join(folder(), 'highwater.yaml'),
-      `httpPort: ${port}\nkafkaBrokers: nonsense with blanks\n`,
-    );
+    writeFileSync(file('highwater.yaml'), `httpPort: ${port}\nkafkaBrokers: nonsense with blanks\n`);
     const { code, said } = await check();
     await server.stop();
     expect([code, said]).toEqual([1, `http://127.0.0.1:${port}/readyz answers 404: is it a publisher?\n`]);

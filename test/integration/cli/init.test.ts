@@ -1,31 +1,33 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { parse } from 'yaml';
 import { type ApiServer, type ApiShape, startApi } from '../../support/apis/api-server';
 import { brevo, clickup, github, stripe, zendesk } from '../../support/apis/shapes';
-import { commandLineHere, outcome } from '../../support/cli';
+import { commandsHere } from '../../support/cli';
+import { endsWithTest } from '../../support/ends';
 import { sendJson, startHttpServer } from '../../support/http-server';
 import { namedRows } from '../../support/named-rows';
-import { tempFolder } from '../../support/temp-folder';
 
-const cli = commandLineHere();
-const folder = tempFolder();
-let server: ApiServer | null = null;
+const { folder, file, here, done } = commandsHere();
+let server: ApiServer | null;
 
-afterEach(async () => {
-  await server?.stop();
+beforeEach(() => {
   server = null;
 });
 
-const ran = (line: readonly string[]) => outcome(cli(line, { cwd: folder() }));
-
-async function init(shape: ApiShape, args: readonly string[], query = '') {
-  server ??= await startApi(shape, { rows: 250 });
-  const url = `${server.url}${shape.path}${query}`;
-  return outcome(cli(['init', url, ...args], { cwd: folder(), env: { SHOP_TOKEN: shape.token } }));
+async function serve(...[shape, options]: Parameters<typeof startApi>): Promise<ApiServer> {
+  const started = await startApi(shape, options);
+  endsWithTest(() => started.stop());
+  return started;
 }
 
-const feeds = () => parse(readFileSync(path.join(folder(), 'highwater.yaml'), 'utf8')).feeds;
+async function init(shape: ApiShape, args: readonly string[], query = '') {
+  server ??= await serve(shape, { rows: 250 });
+  const url = `${server.url}${shape.path}${query}`;
+  return done(['init', url, ...args], { SHOP_TOKEN: shape.token });
+}
+
+const bearer = ['--auth', 'bearer', '--token-env', 'SHOP_TOKEN'];
+const feeds = () => parse(readFileSync(file('highwater.yaml'), 'utf8')).feeds;
 
 it.each([
   {
@@ -105,12 +107,7 @@ it.each([
 it('refuses an endpoint that has more rows than a page and no paging that it knows', async () => {
   const asked = (query: URLSearchParams) =>
     stripe.ask(new URLSearchParams([['limit', query.get('limit') ?? '10']]), undefined);
-  const { code, err } = await init({ ...stripe, ask: asked }, [
-    '--auth',
-    'bearer',
-    '--token-env',
-    'SHOP_TOKEN',
-  ]);
+  const { code, err } = await init({ ...stripe, ask: asked }, bearer);
   expect(code).toBe(1);
   expect(err).toContain(
     'no way to the next page was found. What says so: 100 rows came, as many as were asked for, has_more: true',
@@ -133,28 +130,25 @@ describe('an endpoint of tasks', () => {
       const rows = answer(new URL(request.url!, 'http://host').searchParams);
       sendJson(response, rows === null ? { message: 'too old' } : { tasks: rows }, rows === null ? 400 : 200);
     });
-    try {
-      return await outcome(cli(['init', `${url}/tasks`, ...args], { cwd: folder() }));
-    } finally {
-      await stop();
-    }
+    endsWithTest(stop);
+    return done(['init', `${url}/tasks`, ...args]);
   }
   const pageOf = (rows: Tasks, query: URLSearchParams) => {
     const page = Math.max(1, Number(query.get('page') ?? 1));
     return rows.slice((page - 1) * 50, page * 50);
   };
   const since = (query: URLSearchParams) => Number(query.get('since') ?? 0);
+  const filtered = (query: URLSearchParams) => tasks.filter((row) => row.updated >= since(query));
 
   it('whose rows have a member that moves by itself, which is named, and not ignored unasked', async () => {
     let views = 0;
     const { code, out } = await initTasks((query) => {
-      const found = tasks.filter((row) => row.updated >= since(query));
-      return pageOf(found, query).map((row) => ({ ...row, views: ++views, meta: { seen: true } }));
+      return pageOf(filtered(query), query).map((row) => ({ ...row, views: ++views, meta: { seen: true } }));
     });
     expect(code).toBe(0);
     expect(out).toMatch(/^ {2}silent +views: moved, and updated did not$/m);
     expect(feeds().tasks).not.toHaveProperty('ignore');
-    expect(readFileSync(path.join(folder(), 'highwater.yaml'), 'utf8')).toContain('ignore: [views]');
+    expect(readFileSync(file('highwater.yaml'), 'utf8')).toContain('ignore: [views]');
   });
 
   it('whose rows have no time is asked for by name, and polled whole', async () => {
@@ -171,17 +165,6 @@ describe('an endpoint of tasks', () => {
     expect(feed).toMatchObject({ idField: 'id', updatedField: null, paging: { style: 'page', first: 1 } });
     expect(feed).not.toHaveProperty('updatedFormat');
     expect(feed.parameters).toEqual({ page: 'page', pageSize: null, updatedSince: null });
-  });
-
-  it('whose pages begin at 1', async () => {
-    const { code } = await initTasks((query) =>
-      pageOf(
-        tasks.filter((row) => row.updated >= since(query)),
-        query,
-      ),
-    );
-    expect(code).toBe(0);
-    expect(feeds().tasks.paging).toEqual({ style: 'page', first: 1 });
   });
 
   it('whose filter leaves out its own second: says so, and writes the feed', async () => {
@@ -214,7 +197,7 @@ describe('an endpoint of tasks', () => {
 
   it('that shows nothing to a poll: says so, exits 1, and writes nothing', async () => {
     const { code, out, err } = await initTasks((query) =>
-      pageOf(query.get('since') === '0' ? [] : tasks.filter((row) => row.updated >= since(query)), query),
+      pageOf(query.get('since') === '0' ? [] : filtered(query), query),
     );
     expect(code).toBe(1);
     expect(err).toContain('The trial poll of tasks published no record: the API answered it with no row');
@@ -224,13 +207,9 @@ describe('an endpoint of tasks', () => {
   });
 
   it('that refuses a poll: says what it answered, exits 1, and writes nothing', async () => {
-    const { code, err } = await initTasks((query) => {
-      if (query.get('since') === '0') return null;
-      return pageOf(
-        tasks.filter((row) => row.updated >= since(query)),
-        query,
-      );
-    });
+    const { code, err } = await initTasks((query) =>
+      query.get('since') === '0' ? null : pageOf(filtered(query), query),
+    );
     expect(code).toBe(1);
     expect(err).toContain('The trial poll of tasks failed: tasks: GET ');
     expect(readdirSync(folder())).toEqual([]);
@@ -273,14 +252,11 @@ describe('an endpoint that gives 100 of 250 rows', () => {
         for (const [name, value] of Object.entries(api.headers ?? {})) response.setHeader(name, value);
       sendJson(response, { ...more, orders: rows.slice(from, next) });
     });
-    try {
-      const first = await ran(['init', `${url}/v1/orders`, '--no-events', ...args]);
-      const others = [];
-      for (const line of then) others.push(await ran(line));
-      return { ...first, others, requests };
-    } finally {
-      await stop();
-    }
+    endsWithTest(stop);
+    const first = await done(['init', `${url}/v1/orders`, '--no-events', ...args]);
+    const others = [];
+    for (const line of then) others.push(await done(line));
+    return { ...first, others, requests };
   }
   const skipped = (url: URL) => url.searchParams.get('$skiptoken');
 
@@ -400,9 +376,7 @@ describe('an endpoint that gives 100 of 250 rows', () => {
       /^ {2}paging +none found: the 100 rows of one answer may be only a part\n +count: 250: /m,
     );
     expect(out).toContain('100 rows are a number that pages often have: there may be more rows');
-    expect(readFileSync(path.join(folder(), 'highwater.yaml'), 'utf8')).toContain(
-      '# may leave rows out: count: 250',
-    );
+    expect(readFileSync(file('highwater.yaml'), 'utf8')).toContain('# may leave rows out: count: 250');
   });
 });
 
@@ -421,18 +395,15 @@ it.each([
     );
     sendJson(response, { issues: issues.filter(({ fields }) => Date.parse(fields.updated) >= since) });
   });
-  try {
-    const { code, err } = await ran(['init', `${url}/issues`, '--size', '', '--page', '', ...args]);
-    expect({ code, err: err.replace(/^Reading .*\n/, '') }).toEqual({ code: 0, err: '' });
-    expect(feeds().issues).toMatchObject({
-      updatedField: 'fields.updated',
-      updatedFormat: 'iso8601',
-      parameters: { updatedSince: 'updated_since' },
-    });
-    expect((await ran(['run', '--once'])).code).toBe(0);
-  } finally {
-    await stop();
-  }
+  endsWithTest(stop);
+  const { code, err } = await done(['init', `${url}/issues`, '--size', '', '--page', '', ...args]);
+  expect({ code, err: err.replace(/^Reading .*\n/, '') }).toEqual({ code: 0, err: '' });
+  expect(feeds().issues).toMatchObject({
+    updatedField: 'fields.updated',
+    updatedFormat: 'iso8601',
+    parameters: { updatedSince: 'updated_since' },
+  });
+  expect((await done(['run', '--once'])).code).toBe(0);
 });
 
 describe('a shop with numbers as ids, a limit of requests, and members without a value', () => {
@@ -464,13 +435,10 @@ describe('a shop with numbers as ids, a limit of requests, and members without a
       const [size, page] = [Number(query.get('limit') ?? 20), Number(query.get('page') ?? 1)];
       sendJson(response, { orders: found.slice((page - 1) * size, page * size) });
     });
-    try {
-      const first = await ran(['init', `${url}/v1/order-lines.json`]);
-      const asked = [...times];
-      return { ...first, asked, run: await ran(['run', '--once']) };
-    } finally {
-      await stop();
-    }
+    endsWithTest(stop);
+    const first = await done(['init', `${url}/v1/order-lines.json`]);
+    const asked = [...times];
+    return { ...first, asked, run: await done(['run', '--once']) };
   }
 
   it('writes a file that `highwater run` takes as it is', async () => {
@@ -478,15 +446,13 @@ describe('a shop with numbers as ids, a limit of requests, and members without a
     expect(code).toBe(0);
     expect(out).toContain('limit    x-ratelimit-limit: 500, x-ratelimit-reset: 60 (requestsPerSecond: 8)');
     expect(out).toMatch(/^Publish it: {2}npx highwater run$/m);
-    const { feeds: written, ...settings } = parse(
-      readFileSync(path.join(folder(), 'highwater.yaml'), 'utf8'),
-    );
+    const { feeds: written, ...settings } = parse(readFileSync(file('highwater.yaml'), 'utf8'));
     expect(settings).toEqual({ enabledFeeds: 'order_lines', requestsPerSecond: 8 });
     expect(written.order_lines).toMatchObject({
       idField: 'id',
       display: { title: 'title' },
     });
-    const schema = JSON.parse(readFileSync(path.join(folder(), 'order_lines.avsc'), 'utf8'));
+    const schema = JSON.parse(readFileSync(file('order_lines.avsc'), 'utf8'));
     expect(schema.namespace).toBe('order_lines');
     expect(run.code).toBe(0);
     // Members without a value were left out, and are no news.
@@ -511,48 +477,41 @@ describe('a shop with numbers as ids, a limit of requests, and members without a
   });
 
   it('joins the feeds that a file names', async () => {
-    const file = path.join(folder(), 'highwater.yaml');
-    writeFileSync(file, 'enabledFeeds: [ipos]\napiUrl: http://127.0.0.1:9\n');
+    const settings = file('highwater.yaml');
+    writeFileSync(settings, 'enabledFeeds: [ipos]\napiUrl: http://127.0.0.1:9\n');
     const { code, out } = await initOrders();
     expect(code).toBe(0);
     expect(out).toContain('npx highwater run --feeds order_lines');
-    expect(parse(readFileSync(file, 'utf8'))).toMatchObject({ enabledFeeds: ['ipos', 'order_lines'] });
-    expect(readFileSync(file, 'utf8')).not.toContain('requestsPerSecond');
+    expect(parse(readFileSync(settings, 'utf8'))).toMatchObject({ enabledFeeds: ['ipos', 'order_lines'] });
+    expect(readFileSync(settings, 'utf8')).not.toContain('requestsPerSecond');
   });
 });
 
 it('keeps what stands in the file, and replaces a feed only when that is said', async () => {
-  const file = path.join(folder(), 'highwater.yaml');
-  const args = ['--auth', 'bearer', '--token-env', 'SHOP_TOKEN', '--no-events'];
-  writeFileSync(file, '# ours\npollInterval: 30s # short\n');
+  const settings = file('highwater.yaml');
+  const args = [...bearer, '--no-events'];
+  writeFileSync(settings, '# ours\npollInterval: 30s # short\n');
   await init(zendesk, args, '?start_time=0');
-  const text = readFileSync(file, 'utf8');
+  const text = readFileSync(settings, 'utf8');
   expect(text).toContain('# ours\npollInterval: 30s # short\n');
 
   const again = await init(zendesk, args, '?start_time=0');
   expect(again).toMatchObject({ code: 2, err: expect.stringContaining('--force') });
-  expect(readFileSync(file, 'utf8')).toBe(text);
+  expect(readFileSync(settings, 'utf8')).toBe(text);
   expect((await init(zendesk, [...args, '--force'], '?start_time=0')).code).toBe(0);
 });
 
 it('names the flag that decides what is not clear', async () => {
-  const { code, err } = await init(github, [
-    '--auth',
-    'bearer',
-    '--token-env',
-    'SHOP_TOKEN',
-    '--id',
-    'state',
-  ]);
+  const { code, err } = await init(github, [...bearer, '--id', 'state']);
   expect(code).toBe(2);
   expect(err).toContain('"state" is not one');
   expect(err).toContain('--id MEMBER');
 });
 
 it('says what the API answers when the token is wrong, without the token', async () => {
-  server = await startApi(zendesk);
+  server = await serve(zendesk);
   const wrong = { ...zendesk, token: 'wrong-token-4712' };
-  const { code, err } = await init(wrong, ['--auth', 'bearer', '--token-env', 'SHOP_TOKEN']);
+  const { code, err } = await init(wrong, bearer);
   expect(code).not.toBe(0);
   expect(err).toContain('401');
   expect(err).not.toContain('wrong-token-4712');
@@ -574,25 +533,21 @@ it('says that it asks by GET when an endpoint refuses that', async () => {
 
 it('ends in order when it is interrupted, and writes nothing', async () => {
   const silent = await startHttpServer(() => undefined);
-  try {
-    const started = cli(['init', `${silent.url}/orders`], { cwd: folder() });
-    await started.sees(/Reading/, 'stderr');
-    started.signal('SIGINT');
-    expect((await started.ended()).code).toBe(130);
-    expect(started.stderr()).toContain('Interrupted: nothing was written.');
-    expect(started.stderr()).not.toContain('a fault in highwater');
-    expect(readdirSync(folder())).toEqual([]);
-  } finally {
-    await silent.stop();
-  }
+  endsWithTest(silent.stop);
+  const started = here(['init', `${silent.url}/orders`]);
+  await started.sees(/Reading/, 'stderr');
+  expect((await started.stop('SIGINT')).code).toBe(130);
+  expect(started.stderr()).toContain('Interrupted: nothing was written.');
+  expect(started.stderr()).not.toContain('a fault in highwater');
+  expect(readdirSync(folder())).toEqual([]);
 });
 
 it('leaves nothing behind when the settings that it wrote do not load', async () => {
-  writeFileSync(path.join(folder(), 'highwater.yaml'), 'pollInterval: soon\n');
-  const { code, err } = await init(github, ['--auth', 'bearer', '--token-env', 'SHOP_TOKEN']);
+  writeFileSync(file('highwater.yaml'), 'pollInterval: soon\n');
+  const { code, err } = await init(github, bearer);
   expect([code, err]).toEqual([2, expect.stringContaining('pollInterval')]);
   expect(readdirSync(folder())).toEqual(['highwater.yaml']);
-  expect(readFileSync(path.join(folder(), 'highwater.yaml'), 'utf8')).toBe('pollInterval: soon\n');
+  expect(readFileSync(file('highwater.yaml'), 'utf8')).toBe('pollInterval: soon\n');
 });
 
 it.each([
@@ -604,8 +559,7 @@ it.each([
   ['http://example.com/x', ['--header', 'Authorization: Bearer sesame'], 'Authorization carries a secret'],
   ['http://example.com/x', ['--auth', 'magic'], '"magic" is not a way to carry a token'],
 ])('refuses %j %j', async (url, flags, message) => {
-  const started = cli(['init', url, ...flags], { cwd: folder() });
-  expect((await started.ended()).code).toBe(2);
-  expect(started.stderr()).toContain(message);
-  expect(started.stderr()).not.toContain('sesame');
+  const { code, err } = await done(['init', url, ...flags]);
+  expect([code, err]).toEqual([2, expect.stringContaining(message)]);
+  expect(err).not.toContain('sesame');
 });

@@ -3,38 +3,33 @@ import { readdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import path from 'node:path';
 import Database from 'libsql';
-import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { build } from '../../support/build';
-import { type CliProcess, commandLine } from '../../support/cli';
-import { tempFolder } from '../../support/temp-folder';
+import { type CliProcess, commandsInFolder } from '../../support/cli';
+import { apiEnv, simulatedApi } from '../../support/simulated-api';
 import { until } from '../../support/until';
 
 /** How each command ends at Ctrl-C: `docs/commands.md`, "Exit codes". */
 
-const cli = commandLine();
-const folder = tempFolder();
-let api: Simulator;
+const commands = commandsInFolder();
+const { folder } = commands;
+const api = simulatedApi({ ipos: 20 });
 /** Takes connections and says nothing: as an API, a broker, a registry or a publisher. */
 let silent: Server & { readonly place?: string };
 let asked: number;
 
 beforeEach(async () => {
   asked = 0;
-  api = await startSimulator({ records: { insights: 0, analysts: 0, ipos: 20 } });
   silent = createServer((socket) => {
     asked++;
     socket.on('error', () => undefined).resume();
   });
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
 });
-afterEach(async () => {
-  await api.stop();
-  await new Promise((resolve) => silent.close(resolve));
-});
+afterEach(() => new Promise((resolve) => silent.close(resolve)));
 
 const port = () => (silent.address() as { readonly port: number }).port;
 const place = () => `127.0.0.1:${port()}`;
-const withApi = () => ({ HIGHWATER_API_URL: api.url, HIGHWATER_API_TOKEN: api.token });
+const withApi = () => apiEnv(api());
 const silentApi = () => ({ HIGHWATER_API_URL: `http://${place()}`, HIGHWATER_API_TOKEN: 'some-token' });
 const silentKafka = () => ({
   ...withApi(),
@@ -43,15 +38,15 @@ const silentKafka = () => ({
 });
 
 function hangingApi() {
-  api.fault({ fault: { kind: 'hang' }, probability: 1 } as never);
-  asked = api.requests('ipos').length;
+  api().fault({ fault: { kind: 'hang' }, probability: 1 } as never);
+  asked = api().requests('ipos').length;
   return withApi();
 }
-const isHanging = () => until(() => api.requests('ipos').length > asked);
+const isHanging = () => until(() => api().requests('ipos').length > asked);
 
 type Env = Readonly<Record<string, string>>;
 const start = (line: string, env: Env) =>
-  cli(line.split(' '), { cwd: folder(), env: { HIGHWATER_FEEDS: 'ipos', ...env } });
+  commands.start(line.split(' '), { HIGHWATER_FEEDS: 'ipos', ...env });
 
 async function published(): Promise<void> {
   expect((await start('run --once', withApi()).ended()).code).toBe(0);
@@ -121,15 +116,14 @@ it.each([
 ])('`%s` ends bySignal at Ctrl-C', async (_, line) => {
   const process = start(line(), {});
   await isAsked();
-  process.signal('SIGINT');
-  expect(await process.ended()).toEqual(ended.bySignal);
+  expect(await process.stop('SIGINT')).toEqual(ended.bySignal);
 });
 
 it.each(['backup copy.db', 'backup -', 'restore copy.db'])(
   '`%s` ends by Ctrl-C and leaves no file behind',
   async (line) => {
     await published();
-    const data = path.join(folder(), 'data');
+    const data = commands.file('data');
     // So large that the copy takes seconds.
     const db = new Database(path.join(data, 'highwater.db'));
     db.exec(
@@ -150,8 +144,7 @@ it.each(['backup copy.db', 'backup -', 'restore copy.db'])(
         /partial$|restoring\/./.test(name),
       );
     await until(isCopying);
-    process.signal('SIGINT');
-    expect(await process.ended()).toEqual(ended.bySignal);
+    expect(await process.stop('SIGINT')).toEqual(ended.bySignal);
     expect(files()).toEqual(before);
   },
 );

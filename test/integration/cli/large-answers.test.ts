@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { commandLine } from '../../support/cli';
+import { commandsInFolder } from '../../support/cli';
 import { type HttpServer, startHttpServer } from '../../support/http-server';
-import { tempFolder } from '../../support/temp-folder';
 
-const cli = commandLine();
-const folder = tempFolder();
+const { file, start } = commandsInFolder();
 let api: HttpServer | undefined;
 afterEach(() => api?.stop());
 
@@ -38,27 +36,23 @@ it.each([
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
       response.end(answer, () => onAnswer());
     });
-    const peakFile = path.join(folder(), 'peak');
-    const publisher = cli(['run'], {
-      cwd: folder(),
-      env: {
-        HIGHWATER_API_URL: api.url,
-        HIGHWATER_API_TOKEN: 'a-token-of-some-length',
-        HIGHWATER_FEEDS: 'ipos',
-        HIGHWATER_POLL_INTERVAL: '100ms',
-        HIGHWATER_REQUESTS_PER_SECOND: '1000',
-        HIGHWATER_BODY_LIMIT: `${LIMIT_MB}MB`,
-        NODE_OPTIONS: `--require ${path.join(__dirname, '../../support/peak-memory.cjs')}`,
-        PEAK_FILE: peakFile,
-      },
+    const peakFile = file('peak');
+    const publisher = start(['run'], {
+      HIGHWATER_API_URL: api.url,
+      HIGHWATER_API_TOKEN: 'a-token-of-some-length',
+      HIGHWATER_FEEDS: 'ipos',
+      HIGHWATER_POLL_INTERVAL: '100ms',
+      HIGHWATER_REQUESTS_PER_SECOND: '1000',
+      HIGHWATER_BODY_LIMIT: `${LIMIT_MB}MB`,
+      NODE_OPTIONS: `--require ${path.join(__dirname, '../../support/peak-memory.cjs')}`,
+      PEAK_FILE: peakFile,
     });
     await publisher.sees(told, 'stderr');
     const isAnswered = new Promise<void>((resolve) => {
       onAnswer = resolve;
     });
     await isAnswered;
-    publisher.signal('SIGTERM');
-    expect(await publisher.ended()).toEqual({ code: 0, signal: null });
+    expect(await publisher.stop()).toEqual({ code: 0, signal: null });
     expect(Number(readFileSync(peakFile, 'utf8')) / 1_000).toBeLessThan(MOST_MB);
   },
 );

@@ -1,37 +1,22 @@
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import path from 'node:path';
 import Database from 'libsql';
 import type { FaultRule } from '../../../src/simulator/http/faults';
-import { type CliProcess, commandLine, commandLineHere } from '../../support/cli';
+import { type CliProcess, commandsInFolder } from '../../support/cli';
+import { endsWithTest } from '../../support/ends';
 import { samplesOf } from '../../support/metrics-text';
 import { apiEnv, simulatedApi } from '../../support/simulated-api';
-import { tempFolder } from '../../support/temp-folder';
 import { until } from '../../support/until';
 
-const cli = commandLine();
-const here = commandLineHere();
-const folder = tempFolder();
+const apiOf = () => ({ ...apiEnv(api()), HIGHWATER_REQUESTS_PER_SECOND: '1000' });
+const { file, start, done } = commandsInFolder(apiOf);
 const token = 'tok~en+MARKED/9f8e7d6c';
 const api = simulatedApi({ insights: 20, analysts: 20, ipos: 40 }, { tokens: [token] });
 
-const apiOf = () => ({
-  ...apiEnv(api()),
-  HIGHWATER_REQUESTS_PER_SECOND: '1000',
-});
-
 function run(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): CliProcess {
-  return cli(['run', ...args], {
-    cwd: folder(),
-    env: {
-      ...apiOf(),
-      HIGHWATER_POLL_INTERVAL: '1s',
-      HIGHWATER_RETRY_TIME: '1s',
-      HIGHWATER_HTTP_PORT: '0',
-      ...env,
-    },
-  });
+  const settings = { HIGHWATER_POLL_INTERVAL: '1s', HIGHWATER_RETRY_TIME: '1s', HIGHWATER_HTTP_PORT: '0' };
+  return start(['run', ...args], { ...apiOf(), ...settings, ...env });
 }
 
 async function addressOf(publisher: CliProcess): Promise<string> {
@@ -114,8 +99,7 @@ it('metrics move as changes are published, and the heartbeat goes on when nothin
   await until(async () => (await metric(url, 'highwater_drifted_values_total')) === 1);
 
   api().stores.ipos.remove('new-ipo');
-  const reconcile = here(['reconcile', 'ipos', '--allow-deletes', '1'], { cwd: folder(), env: apiOf() });
-  expect((await reconcile.ended()).code).toBe(0);
+  expect((await done(['reconcile', 'ipos', '--allow-deletes', '1'])).code).toBe(0);
   expect(await metric(url, 'highwater_changes_total', { op: 'd' })).toBe(1);
 
   // Nothing changes from here on.
@@ -127,16 +111,15 @@ it('metrics move as changes are published, and the heartbeat goes on when nothin
 });
 
 it('metrics and `status` say how much of the file the log takes, and how much of it retention has freed', async () => {
-  const once = here(['run', '--once', '--feeds', 'ipos'], { cwd: folder(), env: apiOf() });
-  expect(await once.ended()).toMatchObject({ code: 0 });
-  const file = path.join(folder(), 'data', 'highwater.db');
-  const outside = new Database(file);
+  expect((await done(['run', '--once', '--feeds', 'ipos'])).code).toBe(0);
+  const log = file('data', 'highwater.db');
+  const outside = new Database(log);
   outside.exec("UPDATE records SET timestamp = 1 WHERE topic = 'ipos'");
   outside.close();
   const publisher = run(['--feeds', 'ipos'], { HIGHWATER_RETENTION_AGE: '1h' });
   const url = await addressOf(publisher);
   const inFile = () => {
-    const db = new Database(file, { readonly: true });
+    const db = new Database(log, { readonly: true });
     const number = (name: string) => Number((db.pragma(name) as [Record<string, number>])[0][name]);
     const [total, free] = ['page_count', 'freelist_count'].map(
       (pages) => number(pages) * number('page_size'),
@@ -146,22 +129,19 @@ it('metrics and `status` say how much of the file the log takes, and how much of
   };
   await until(() => inFile().free > 0);
   expect(inFile().total).toBeGreaterThan(inFile().free);
-  const whole = () => inFile().total + statSync(`${file}-wal`).size;
+  const whole = () => inFile().total + statSync(`${log}-wal`).size;
 
   // Retention works in steps, so the file is looked at again each time.
   const told = async (name: string) => samplesOf((await get(`${url}/metrics`)).text, name)[0]?.value;
   await until(async () => (await told('highwater_log_free_bytes')) === inFile().free);
   await until(async () => (await told('highwater_log_bytes')) === whole());
   await until(async () => {
-    const status = here(['status', '--json', '--feeds', 'ipos'], { cwd: folder() });
-    await status.ended();
-    const { log_bytes, log_free_bytes } = JSON.parse(status.stdout()) as Record<string, number>;
+    const { out } = await done(['status', '--json', '--feeds', 'ipos'], {});
+    const { log_bytes, log_free_bytes } = JSON.parse(out) as Record<string, number>;
     return log_bytes === whole() && log_free_bytes === inFile().free;
   });
-  const table = here(['status', '--feeds', 'ipos'], { cwd: folder() });
-  await table.ended();
   // Not as a full disk would be spoken of.
-  expect(table.stdout()).toMatch(
+  expect((await done(['status', '--feeds', 'ipos'], {})).out).toMatch(
     /^The log takes \d\S* MB on the disk(; \S+ MB of it are empty and filled first)?\.$/m,
   );
 });
@@ -191,20 +171,14 @@ it('does not listen where other machines reach it without a token, and names the
 
 it('names a port that another program has, and starts nothing', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => taken.once('listening', resolve));
-  try {
-    const { port } = taken.address() as { port: number };
-    const refused = run(['--http-port', String(port)]);
-    expect(await refused.ended()).toEqual({ code: 1, signal: null });
-    expect(refused.stderr()).toMatch(
-      new RegExp(
-        `PORT_UNAVAILABLE[\\s\\S]*port ${port} of 127.0.0.1 cannot be used: another program listens`,
-      ),
-    );
-    expect(api().requests()).toStrictEqual([]);
-  } finally {
-    taken.close();
-  }
+  endsWithTest(() => taken.close());
+  await once(taken, 'listening');
+  const { port } = taken.address() as { port: number };
+  const refused = run(['--http-port', String(port)]);
+  expect(await refused.ended()).toEqual({ code: 1, signal: null });
+  expect(refused.stderr()).toContain('PORT_UNAVAILABLE');
+  expect(refused.stderr()).toContain(`port ${port} of 127.0.0.1 cannot be used: another program listens`);
+  expect(api().requests()).toStrictEqual([]);
 });
 
 it('ends at a signal though somebody does not end a request', async () => {
@@ -216,8 +190,7 @@ it('ends at a signal though somebody does not end a request', async () => {
   half.write('GET /metrics HTTP/1.1\r\nHost: ');
   // A later request on another connection was also handled later.
   expect((await get(`${url}/livez`)).status).toBe(200);
-  publisher.signal('SIGTERM');
-  expect(await publisher.ended()).toEqual({ code: 0, signal: null });
+  expect(await publisher.stop()).toEqual({ code: 0, signal: null });
   await expect(fetch(`${url}/livez`)).rejects.toThrow();
 });
 
@@ -225,8 +198,7 @@ it('has no page with --once, nor without a port', async () => {
   const without = run([], { HIGHWATER_HTTP_PORT: '' });
   await without.sees(/ipos: (first )?snapshot complete/, 'stderr');
   expect(without.stderr()).not.toContain('/metrics');
-  without.signal('SIGTERM');
-  await without.ended();
+  await without.stop();
   // On a busy machine an answer may take longer than the short retry time of the other tests.
   const single = run(['--once'], { HIGHWATER_RETRY_TIME: '45s' });
   expect(await single.ended()).toEqual({ code: 0, signal: null });

@@ -125,8 +125,7 @@ describe('without a publisher', () => {
 
   it('does not wait for a publisher that was killed', async () => {
     const running = await startPublisher();
-    running.signal('SIGKILL');
-    await running.ended();
+    await running.stop('SIGKILL');
     const before = Date.now();
     expect((await done(['pause', 'ipos', '--wait', '60s'])).code).toBe(0);
     expect(Date.now() - before).toBeLessThan(20_000);

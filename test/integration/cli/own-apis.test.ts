@@ -1,14 +1,11 @@
 import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { stringify } from 'yaml';
 import { avroRecord } from '../../support/avro';
-import { commandLineHere, jsonLines, outcome } from '../../support/cli';
+import { commandsHere, jsonLines } from '../../support/cli';
 import { type HttpServer, sendJson, startHttpServer } from '../../support/http-server';
 import { everySpelling, filesUnder, findSecrets, markedSecret } from '../../support/marked-secrets';
-import { tempFolder } from '../../support/temp-folder';
 
-const cli = commandLineHere();
-const folder = tempFolder();
+const { folder, file, done } = commandsHere();
 
 const shopToken = markedSecret('SHOP_TOKEN', '._~+/-');
 const stockToken = markedSecret('STOCK_TOKEN', '._~+/-');
@@ -56,11 +53,8 @@ beforeEach(async () => {
       responseKey: '',
     },
   };
-  writeFileSync(path.join(folder(), 'order.avsc'), avroRecord('Order', { total: ['null', 'long'] }));
-  writeFileSync(
-    path.join(folder(), 'highwater.yaml'),
-    stringify({ enabledFeeds: ['orders', 'levels'], feeds }),
-  );
+  writeFileSync(file('order.avsc'), avroRecord('Order', { total: ['null', 'long'] }));
+  writeFileSync(file('highwater.yaml'), stringify({ enabledFeeds: ['orders', 'levels'], feeds }));
 });
 afterEach(() => Promise.all([shop.stop(), stock.stop()]));
 
@@ -71,7 +65,7 @@ async function highwater(args: readonly string[], change: Readonly<Record<string
     HIGHWATER_REQUESTS_PER_SECOND: '1000',
     ...change,
   };
-  const ended = await outcome(cli(args, { cwd: folder(), env }));
+  const ended = await done(args, env);
   const places = [{ name: 'what was printed', content: ended.said }, ...filesUnder(folder())];
   expect(findSecrets([shopToken, stockToken], places)).toStrictEqual([]);
   return ended;

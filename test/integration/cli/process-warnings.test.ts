@@ -1,14 +1,11 @@
 import { writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { commandLine } from '../../support/cli';
-import { tempFolder } from '../../support/temp-folder';
+import { commandsInFolder } from '../../support/cli';
 
-const cli = commandLine();
-const folder = tempFolder();
+const { file, start } = commandsInFolder();
 
 /** @returns what a program says that warns, before it has a logger and after that */
 async function said(format: string, args: readonly string[]): Promise<string> {
-  const warns = path.join(folder(), 'warns.cjs');
+  const warns = file('warns.cjs');
   writeFileSync(
     warns,
     "process.emitWarning('early'); setInterval(() => process.emitWarning('late', 'MaxListenersExceededWarning'), 50).unref();",
@@ -19,7 +16,7 @@ async function said(format: string, args: readonly string[]): Promise<string> {
     HIGHWATER_LOG_FORMAT: format,
     NODE_OPTIONS: `--require ${warns}`,
   };
-  const program = cli(args, { cwd: folder(), env });
+  const program = start(args, env);
   await program.ended();
   return program.stderr();
 }

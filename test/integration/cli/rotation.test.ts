@@ -1,10 +1,10 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { get } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import path from 'node:path';
 import { type Authority, authority } from '../../support/certificates';
-import { type CliProcess, commandLine } from '../../support/cli';
+import { type CliProcess, commandsInFolder } from '../../support/cli';
+import { endsWithTest } from '../../support/ends';
 import { sendJson, startHttpServer } from '../../support/http-server';
 import {
   everySpelling,
@@ -14,32 +14,23 @@ import {
   type Place,
 } from '../../support/marked-secrets';
 import { apiEnv, simulatedApi } from '../../support/simulated-api';
-import { tempFolder } from '../../support/temp-folder';
+import { replaceFile } from '../../support/temp-folder';
 import { until } from '../../support/until';
 
 /** Secrets and certificates that are replaced under a publisher, as a real process. */
 
-const cli = commandLine();
-const folder = tempFolder();
-const secretFile = (name: string) => path.join(folder(), 'secrets', name);
-const data = () => path.join(folder(), 'data');
+const { file, start } = commandsInFolder();
+const data = () => file('data');
 
 beforeEach(() => {
-  mkdirSync(path.join(folder(), 'secrets'));
+  mkdirSync(file('secrets'));
 });
 
-/** In one step, as secrets are replaced. */
-function write(name: string, text: string): string {
-  writeFileSync(`${secretFile(name)}.new`, text);
-  renameSync(`${secretFile(name)}.new`, secretFile(name));
-  return secretFile(name);
-}
+const write = (name: string, text: string) => replaceFile(file('secrets'), name, text);
 
 function publisher(env: Readonly<Record<string, string>>, ...args: readonly string[]): CliProcess {
-  return cli(['run', '--feeds', 'ipos', '--poll-interval', '100ms', ...args], {
-    cwd: folder(),
-    env: { HIGHWATER_DATA_DIR: data(), HIGHWATER_REQUESTS_PER_SECOND: '1000', ...env },
-  });
+  const usual = { HIGHWATER_DATA_DIR: data(), HIGHWATER_REQUESTS_PER_SECOND: '1000' };
+  return start(['run', '--feeds', 'ipos', '--poll-interval', '100ms', ...args], { ...usual, ...env });
 }
 
 const printed = (process: CliProcess) => process.stdout() + process.stderr();
@@ -72,26 +63,23 @@ describe('with a simulated API', () => {
   it("the API's authority is the present content of its file: a feed that refuses a certificate goes on by itself", async () => {
     const [ours, next] = [await authority('ours'), await authority('next')];
     const front = await httpsFront(api().url, ours);
-    try {
-      const running = publisher({
-        ...settings(),
-        HIGHWATER_API_URL: front.url,
-        HIGHWATER_API_CA_FILE: write('ca', next.cert),
-      });
-      await running.sees(/code=SOURCE_CERTIFICATE/, 'stderr');
-      write('ca', ours.cert);
-      await running.sees(/apiCaFile has a new value/, 'stderr');
-      await running.sees(/ipos: (first )?snapshot complete/, 'stderr');
+    endsWithTest(front.stop);
+    const running = publisher({
+      ...settings(),
+      HIGHWATER_API_URL: front.url,
+      HIGHWATER_API_CA_FILE: write('ca', next.cert),
+    });
+    await running.sees(/code=SOURCE_CERTIFICATE/, 'stderr');
+    write('ca', ours.cert);
+    await running.sees(/apiCaFile has a new value/, 'stderr');
+    await running.sees(/ipos: (first )?snapshot complete/, 'stderr');
 
-      await front.showCertificateOf(next);
-      await until(() => printed(running).split('code=SOURCE_CERTIFICATE').length > 2);
-      write('ca', next.cert);
-      await running.sees(/Feed ipos is read again\..*after=SOURCE_CERTIFICATE/, 'stderr');
-      const { length } = api().requests('ipos');
-      await until(() => api().requests('ipos').length > length + 3);
-    } finally {
-      await front.stop();
-    }
+    await front.showCertificateOf(next);
+    await until(() => printed(running).split('code=SOURCE_CERTIFICATE').length > 2);
+    write('ca', next.cert);
+    await running.sees(/Feed ipos is read again\..*after=SOURCE_CERTIFICATE/, 'stderr');
+    const { length } = api().requests('ipos');
+    await until(() => api().requests('ipos').length > length + 3);
   });
 });
 
@@ -126,37 +114,33 @@ it('an API that repeats the token of before and the present one shows neither, i
     pages++;
     sendJson(response, { ipos: query.get('page') === '0' ? [row('a'), row(null)] : [] });
   });
-  try {
-    const env = {
-      HIGHWATER_API_URL: server.url,
-      HIGHWATER_API_TOKEN_FILE: write('token', first.value),
-      HIGHWATER_DATA_DIR: data(),
-      HIGHWATER_RETRY_TIME: '2s',
-    };
-    const running = publisher(env, '--log-level', 'debug');
-    await until(() => pages > 5);
-    accepted = second;
-    await running.sees(/code=SOURCE_UNAUTHORIZED/, 'stderr');
-    const places: Place[] = [];
-    const read = async (...args: readonly string[]) => {
-      const reader = cli(args, { cwd: folder(), env });
-      await reader.ended();
-      places.push({ name: args.join(' '), content: printed(reader) });
-    };
-    await read('status', '--json');
-    write('token', second.value);
-    const [before, spellings] = [spoken, 2 * everySpelling(first.value).length];
-    await until(() => spoken > before + spellings);
-    await read('tail', 'ipos', '--no-follow', '--json');
-    await read('dead-letters', 'list', '--json');
-    running.signal('SIGTERM');
-    await running.ended();
-    expect(places.map(({ content }) => /\[redacted\]/.test(String(content)))).toEqual([true, true, true]);
-    places.push({ name: 'run', content: printed(running) }, ...filesUnder(data()));
-    expect(findSecrets([first, second], places)).toStrictEqual([]);
-  } finally {
-    await server.stop();
-  }
+  endsWithTest(server.stop);
+  const env = {
+    HIGHWATER_API_URL: server.url,
+    HIGHWATER_API_TOKEN_FILE: write('token', first.value),
+    HIGHWATER_DATA_DIR: data(),
+    HIGHWATER_RETRY_TIME: '2s',
+  };
+  const running = publisher(env, '--log-level', 'debug');
+  await until(() => pages > 5);
+  accepted = second;
+  await running.sees(/code=SOURCE_UNAUTHORIZED/, 'stderr');
+  const places: Place[] = [];
+  const read = async (...args: readonly string[]) => {
+    const reader = start(args, env);
+    await reader.ended();
+    places.push({ name: args.join(' '), content: printed(reader) });
+  };
+  await read('status', '--json');
+  write('token', second.value);
+  const [before, spellings] = [spoken, 2 * everySpelling(first.value).length];
+  await until(() => spoken > before + spellings);
+  await read('tail', 'ipos', '--no-follow', '--json');
+  await read('dead-letters', 'list', '--json');
+  await running.stop();
+  expect(places.map(({ content }) => /\[redacted\]/.test(String(content)))).toEqual([true, true, true]);
+  places.push({ name: 'run', content: printed(running) }, ...filesUnder(data()));
+  expect(findSecrets([first, second], places)).toStrictEqual([]);
 });
 
 /** An API over TLS, in front of another one. */

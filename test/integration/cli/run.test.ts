@@ -1,12 +1,9 @@
 import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { startSimulator } from '../../../src/simulator/simulator';
-import { commandLine, until } from '../../support/cli';
+import { commandsInFolder, until } from '../../support/cli';
 import { apiEnv, simulatedApi } from '../../support/simulated-api';
-import { tempFolder } from '../../support/temp-folder';
 
-const cli = commandLine();
-const folder = tempFolder();
+const { folder, file, start } = commandsInFolder();
 const token = 'tok-EnFRvMd5hX8s';
 const api = simulatedApi({ insights: 60, analysts: 20, ipos: 40 }, { tokens: [token] });
 
@@ -15,16 +12,8 @@ function run(
   env: Readonly<Record<string, string>> = {},
   under: readonly string[] = [],
 ) {
-  return cli(['run', ...args], {
-    cwd: folder(),
-    under,
-    env: {
-      ...apiEnv(api()),
-      HIGHWATER_REQUESTS_PER_SECOND: '1000',
-      HIGHWATER_POLL_INTERVAL: '100ms',
-      ...env,
-    },
-  });
+  const settings = { HIGHWATER_REQUESTS_PER_SECOND: '1000', HIGHWATER_POLL_INTERVAL: '100ms' };
+  return start(['run', ...args], { ...apiEnv(api()), ...settings, ...env }, { under });
 }
 
 const begun = /ipos: (first )?snapshot complete/;
@@ -73,8 +62,7 @@ it('refuses a second publisher by name, and lets it in when the first is dead', 
   expect(second.stderr()).toContain('LOG_OWNED');
   expect(second.stderr()).toMatch(new RegExp(`process ${first.pid} on \\S+, since`));
 
-  first.signal('SIGKILL');
-  await first.ended();
+  await first.stop('SIGKILL');
   api().marketDay.step();
   const third = run(['--once']);
   expect(await third.ended()).toEqual({ code: 0, signal: null });
@@ -86,8 +74,7 @@ it('a publisher that was started by nohup goes on when its terminal closes, and 
   publisher.signal('SIGHUP');
   const asked = api().requests().length;
   await until(() => api().requests().length > asked + 10);
-  publisher.signal('SIGTERM');
-  expect(await publisher.ended()).toEqual({ code: 0, signal: null });
+  expect(await publisher.stop()).toEqual({ code: 0, signal: null });
 });
 
 it('goes on when nobody reads its log any more', async () => {
@@ -96,13 +83,11 @@ it('goes on when nobody reads its log any more', async () => {
   publisher.close('stderr');
   const asked = api().requests().length;
   await until(() => api().requests().length > asked + 10);
-  publisher.signal('SIGTERM');
-  expect(await publisher.ended()).toEqual({ code: 0, signal: null });
+  expect(await publisher.stop()).toEqual({ code: 0, signal: null });
 });
 
 it('says of a fault of its own where it was, without the token, and ends with 1', async () => {
-  const fault = path.join(folder(), 'fault.cjs');
-  const moment = path.join(folder(), 'moment');
+  const [fault, moment] = [file('fault.cjs'), file('moment')];
   writeFileSync(
     fault,
     `setInterval(() => {

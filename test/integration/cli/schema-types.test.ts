@@ -3,26 +3,24 @@ import path from 'node:path';
 import ts from 'typescript';
 import { wireType } from '../../../src/avro/codec/wire-type';
 import { root } from '../../support/build';
-import { commandLineHere } from '../../support/cli';
-import { tempFolder } from '../../support/temp-folder';
+import { commandsHere } from '../../support/cli';
 
-const cli = commandLineHere();
-const folder = tempFolder();
+const { file, done } = commandsHere();
 
-const write = (file: string, text: string) => writeFileSync(path.join(folder(), file), text);
+const write = (name: string, text: string) => writeFileSync(file(name), text);
 const writeSchema = (file: string, schema: object) => write(file, JSON.stringify(schema));
 
 async function types(...args: string[]): Promise<{ readonly out: string; readonly err: string }> {
-  const started = cli(['schemas', 'types', ...args], { cwd: folder() });
-  expect((await started.ended()).code).toBe(0);
-  return { out: started.stdout(), err: started.stderr() };
+  const { code, out, err } = await done(['schemas', 'types', ...args]);
+  expect(code).toBe(0);
+  return { out, err };
 }
 
 /** TypeScript's errors for a program beside the printed types: `4: Property 'totl' does not exist …`. */
 function compiled(printed: string, program: string): string[] {
   write('feeds.ts', printed);
   write('program.ts', program);
-  const files = ['feeds.ts', 'program.ts'].map((file) => path.join(folder(), file));
+  const files = ['feeds.ts', 'program.ts'].map((name) => file(name));
   const { config } = ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile);
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
   const compiling = ts.createProgram(files, {

@@ -1,28 +1,25 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { openLocalLog } from '../../../src/log/local/local-log';
-import { commandLineHere, outcome } from '../../support/cli';
+import { commandsHere } from '../../support/cli';
 import { transitionsOnFeedTopic } from '../../support/feeds';
 import { type HttpServer, sendJson, startHttpServer } from '../../support/http-server';
-import { tempFolder } from '../../support/temp-folder';
 
-const cli = commandLineHere();
-const folder = tempFolder();
+const { folder, file, done } = commandsHere();
 
 const schemas = (args: readonly string[], env: Record<string, string> = {}) =>
-  outcome(cli(['schemas', ...args], { cwd: folder(), env }));
+  done(['schemas', ...args], env);
 
 const lines = (text: string) => text.split('\n').slice(0, -1);
 const json = (text: string) => lines(text).map((line) => JSON.parse(line));
 
 /** A schema under a subject of the embedded log, as another version of highwater would have registered it. */
 async function registered(subject: string, fields: readonly object[], name = 'Ipo'): Promise<void> {
-  const { registry, commitLog } = openLocalLog({ dataDir: path.join(folder(), 'data') });
+  const { registry, commitLog } = openLocalLog({ dataDir: file('data') });
   await registry.register(subject, { type: 'record', name, namespace: 'marketdata.ipos', fields });
   await commitLog.close();
 }
 
-const config = (text: string) => writeFileSync(path.join(folder(), 'highwater.yaml'), text);
+const config = (text: string) => writeFileSync(file('highwater.yaml'), text);
 
 describe('schemas print', () => {
   it('prints every subject of every feed with its schema, and asks no server', async () => {
@@ -165,8 +162,8 @@ describe('schemas check --history', () => {
 
   it('names field and version of what breaks, and what is not kept, in a folder of one’s own', async () => {
     const version = (subject: string, schema: unknown) => {
-      mkdirSync(path.join(folder(), 'history', subject), { recursive: true });
-      writeFileSync(path.join(folder(), 'history', subject, '1.avsc'), JSON.stringify(schema));
+      mkdirSync(file('history', subject), { recursive: true });
+      writeFileSync(file('history', subject, '1.avsc'), JSON.stringify(schema));
     };
     const fields = [{ name: 'id', type: 'string' }];
     version('ipos.current-value', { type: 'record', name: 'Ipo', namespace: 'marketdata.ipos', fields });

@@ -11,14 +11,11 @@ import { openLocalLog } from '../../../src/log/local/local-log';
 import { exampleFile } from '../../../tools/generate/config-reference';
 import { build, root } from '../../support/build';
 import { changeWriter } from '../../support/change-writer';
-import { commandLineHere, jsonLines, outcome } from '../../support/cli';
-import { tempFolder } from '../../support/temp-folder';
+import { commandsHere, jsonLines } from '../../support/cli';
 
-const here = commandLineHere();
-const folder = tempFolder();
+const { file, done } = commandsHere();
 
-const said = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-  outcome(here(args, { cwd: folder(), env }));
+const said = (args: readonly string[], env: Readonly<Record<string, string>> = {}) => done(args, env);
 
 function filesBelow(...places: readonly string[]): string[] {
   return places.flatMap((place) => {
@@ -33,7 +30,7 @@ function filesBelow(...places: readonly string[]): string[] {
 
 describe('highwater config', () => {
   it('show has each setting with its value and where it comes from, and no secret', async () => {
-    writeFileSync(path.join(folder(), 'highwater.yaml'), 'apiUrl: https://api.example\npollInterval: 2m\n');
+    writeFileSync(file('highwater.yaml'), 'apiUrl: https://api.example\npollInterval: 2m\n');
     const env = { HIGHWATER_API_TOKEN: 'S3CRET-TOKEN', HIGHWATER_POLL_INTERVAL: '30s' };
     const { code, out } = await said(['config', 'show', '--json', '--app-id', 'desk'], env);
     expect(code).toBe(0);
@@ -109,7 +106,7 @@ it('highwater feeds lists endpoints and topics, with the prefix', async () => {
 
 it('highwater topics lists what the log has, and says by name that there is none', async () => {
   expect(await said(['topics'])).toMatchObject({ code: 1, err: expect.stringContaining('LOG_MISSING') });
-  const { commitLog, registry } = openLocalLog({ dataDir: path.join(folder(), 'data') });
+  const { commitLog, registry } = openLocalLog({ dataDir: file('data') });
   const writer = await changeWriter({ commitLog, registry }, '');
   await writer.write({ id: 'a', status: 'Filed' });
   await writer.close();

@@ -43,14 +43,12 @@ describe('the file of images', () => {
     // Others of this machine may not even see that there are any.
     expect(statSync(state()).mode & 0o777).toBe(0o700);
     expect(before.map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
-    running.signal('SIGKILL');
-    await running.ended();
+    await running.stop('SIGKILL');
     const next = publisher.start(['run', '--state-dir', state()]);
     await publisher.stillPolled('ipos');
     expect(imageFiles()).toHaveLength(2);
     expect(imageFiles().filter((file) => before.includes(file))).toStrictEqual([]);
-    next.signal('SIGTERM');
-    expect((await next.ended()).code).toBe(0);
+    expect((await next.stop()).code).toBe(0);
   });
 
   it('when it is cut, is made anew from the log, and each change is published once', async () => {
@@ -63,8 +61,7 @@ describe('the file of images', () => {
     change(ids[1]!, 'Changed, too');
     await until(async () => (await named('Changed, too')).length > 0);
     await publisher.stillPolled('ipos');
-    running.signal('SIGTERM');
-    expect(await running.ended()).toEqual({ code: 0, signal: null });
+    expect(await running.stop()).toEqual({ code: 0, signal: null });
 
     const changes = await publisher.records('ipos');
     const ofOne = groupBy(changes, ({ key }) => key);
@@ -93,8 +90,7 @@ describe('the file of images', () => {
   await running.sees(/Images of feed ipos go into the file again/, 'stderr');
   await until(async () => (await named('Changed, too')).length === ids.length);
   expect(running.stderr().match(/cannot be written to the file/g)).toHaveLength(1);
-  running.signal('SIGTERM');
-  expect((await running.ended()).code).toBe(0);
+  expect((await running.stop()).code).toBe(0);
 });
 
 it('without a folder that can be written, images stay in memory, and run and doctor say so', async () => {
@@ -105,8 +101,7 @@ it('without a folder that can be written, images stay in memory, and run and doc
   expect(running.stderr()).toMatch(/about 1 KB for each record/);
   change(ids[0]!, 'Changed');
   await until(async () => (await named('Changed')).length > 0);
-  running.signal('SIGTERM');
-  expect((await running.ended()).code).toBe(0);
+  expect((await running.stop()).code).toBe(0);
 
   const { out } = await publisher.done(['doctor', '--json', '--state-dir', path.join(state(), 'images')]);
   const checks = jsonLines<Record<string, string>>(out);

@@ -1,61 +1,47 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import { freePort } from '../../../tools/servers/ports';
-import { commandLine, commandLineHere, outcome } from '../../support/cli';
-import { tempFolder } from '../../support/temp-folder';
+import { commandsInFolder } from '../../support/cli';
+import { apiEnv, simulatedApi } from '../../support/simulated-api';
 import { until } from '../../support/until';
 
-const cli = commandLine();
-const here = commandLineHere();
-const folder = tempFolder();
-let simulator: Simulator | undefined;
-afterEach(() => simulator?.stop());
-
-async function api(): Promise<Readonly<Record<string, string>>> {
-  simulator = await startSimulator({ records: { insights: 20, analysts: 20, ipos: 20 }, tokens: ['T0KEN'] });
-  return {
-    HIGHWATER_API_URL: simulator.url,
-    HIGHWATER_API_TOKEN: 'T0KEN',
-    HIGHWATER_REQUESTS_PER_SECOND: '1000',
-    HIGHWATER_POLL_INTERVAL: '1s',
-  };
-}
-
-const ran = (args: readonly string[], env: Readonly<Record<string, string>>) =>
-  outcome(here(args, { cwd: folder(), env }));
+const api = simulatedApi({ insights: 20, analysts: 20, ipos: 20 });
+const settings = () => ({
+  ...apiEnv(api()),
+  HIGHWATER_REQUESTS_PER_SECOND: '1000',
+  HIGHWATER_POLL_INTERVAL: '1s',
+});
+const { file, start, done: ran } = commandsInFolder(settings);
 
 it('status names the members that drifted with their counts, and why the latest row became a dead letter', async () => {
-  const env = await api();
-  simulator!.behave({ drift: { members: 1, types: 1, withoutId: 0.5 } });
-  for (const key of [...simulator!.stores.ipos.keys()]) {
-    const { updated: _, ...record } = simulator!.stores.ipos.get(key)!;
-    simulator!.stores.ipos.upsert(record as never);
+  api().behave({ drift: { members: 1, types: 1, withoutId: 0.5 } });
+  for (const key of [...api().stores.ipos.keys()]) {
+    const { updated: _, ...record } = api().stores.ipos.get(key)!;
+    api().stores.ipos.upsert(record as never);
   }
-  const publisher = cli(['run', '--feeds', 'ipos'], { cwd: folder(), env });
+  const publisher = start(['run', '--feeds', 'ipos']);
   await publisher.sees(/snapshot complete/, 'stderr');
   // Members that drifted are committed with the position after them.
-  await until(async () => (await ran(['status', '--feeds', 'ipos'], env)).said.includes('cusip'));
-  const { said } = await ran(['status', '--feeds', 'ipos'], env);
+  await until(async () => (await ran(['status', '--feeds', 'ipos'])).said.includes('cusip'));
+  const { said } = await ran(['status', '--feeds', 'ipos']);
   expect(said).toMatch(/cusip \(text, \d+ changes?\)/);
   expect(said).toMatch(/insider_lockup_days \(text instead of \w+, \d+ changes?\)/);
   expect(said).toContain('The latest: the record has no usable id');
-  const json = await ran(['status', '--feeds', 'ipos', '--json'], env);
+  const json = await ran(['status', '--feeds', 'ipos', '--json']);
   const { problems } = JSON.parse(json.said) as { readonly problems: readonly { readonly code: string }[] };
   expect(problems.map(({ code }) => code)).toEqual(expect.arrayContaining(['DEAD_LETTERS', 'DRIFT']));
 });
 
 it('status and doctor show what the publisher says of its feeds when the log cannot be read', async () => {
   const env = {
-    ...(await api()),
+    ...settings(),
     HIGHWATER_API_TOKEN: 'wrong',
     HIGHWATER_HTTP_PORT: String(await freePort()),
   };
-  const publisher = cli(['run'], { cwd: folder(), env });
+  const publisher = start(['run'], env);
   await publisher.sees(/SOURCE_UNAUTHORIZED/, 'stderr');
-  const damaged = path.join(folder(), 'damaged');
+  const damaged = file('damaged');
   mkdirSync(damaged);
-  writeFileSync(path.join(damaged, 'highwater.db'), 'no log'.repeat(2_000));
+  writeFileSync(file('damaged', 'highwater.db'), 'no log'.repeat(2_000));
   const broken = { ...env, HIGHWATER_DATA_DIR: damaged };
   const parked = 'parked by SOURCE_UNAUTHORIZED, tried again slowly';
 
@@ -67,8 +53,7 @@ it('status and doctor show what the publisher says of its feeds when the log can
   const doctor = await ran(['doctor'], broken);
   expect(doctor.said).toContain(parked);
 
-  publisher.signal('SIGTERM');
-  await publisher.ended();
+  await publisher.stop();
   // Nobody answers any more: the error stays as it is.
   expect((await ran(['status'], broken)).said).not.toContain('publisher on this machine');
 });

@@ -1,47 +1,32 @@
 import { cpSync, renameSync, rmSync } from 'node:fs';
-import path from 'node:path';
-import { type CliProcess, type CommandRun, commandLine, commandLineHere } from '../../support/cli';
+import { commandsInFolder, jsonLines } from '../../support/cli';
 import { apiEnv, simulatedApi } from '../../support/simulated-api';
-import { tempFolder } from '../../support/temp-folder';
 
-const cli = commandLine();
-const here = commandLineHere();
-const folder = tempFolder();
+const { file, start, here, done } = commandsInFolder();
 const api = simulatedApi({ insights: 30, analysts: 300, ipos: 60 });
 
 const publishing = () => ({
-  cwd: folder(),
-  env: {
-    ...apiEnv(api()),
-    HIGHWATER_REQUESTS_PER_SECOND: '1000',
-    HIGHWATER_POLL_INTERVAL: '100ms',
-  },
+  ...apiEnv(api()),
+  HIGHWATER_REQUESTS_PER_SECOND: '1000',
+  HIGHWATER_POLL_INTERVAL: '100ms',
 });
-
-function publish(...args: string[]): CliProcess {
-  return cli(['run', ...args], publishing());
-}
+const publish = (...args: string[]) => start(['run', ...args], publishing());
 
 async function published(...args: string[]): Promise<void> {
-  const once = here(['run', '--once', ...args], publishing());
-  expect(await once.ended()).toEqual({ code: 0, signal: null });
+  expect((await done(['run', '--once', ...args], publishing())).code).toBe(0);
 }
 
-function tail(...args: string[]): CommandRun {
-  return here(['tail', ...args], { cwd: folder() });
-}
+const tail = (...args: string[]) => here(['tail', ...args]);
 
 async function lines(...args: string[]): Promise<string[]> {
-  const process = tail(...args);
-  expect(await process.ended()).toEqual({ code: 0, signal: null });
-  return process.stdout().split('\n').slice(0, -1);
+  const { code, out } = await done(['tail', ...args]);
+  expect(code).toBe(0);
+  return out.split('\n').slice(0, -1);
 }
 
 async function json(...args: string[]): Promise<Record<string, unknown>[]> {
   return (await lines(...args, '--json')).map((line) => JSON.parse(line));
 }
-
-const status = () => api().marketDay.step();
 
 it('prints records as JSON, to the letter of the contract', async () => {
   await published('--feeds', 'ipos');
@@ -111,27 +96,18 @@ it('begins with the last records of several topics, or with those since a time, 
 
   const following = tail('ipos', '--last', '2', '--json', '--limit', '3');
   await following.sees(/(\n.*){2}/);
-  const publisher = publish('--feeds', 'ipos');
-  const market = setInterval(status, 50);
-  try {
-    expect(await following.ended()).toEqual({ code: 0, signal: null });
-  } finally {
-    clearInterval(market);
-    publisher.signal('SIGKILL');
-  }
-  const seen = following
-    .stdout()
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line).headers.op);
+  publish('--feeds', 'ipos');
+  api().marketDay.start(50);
+  expect(await following.ended()).toEqual({ code: 0, signal: null });
+  const records = jsonLines<{ headers: { op: string } }>(following.stdout());
+  const seen = records.map(({ headers }) => headers.op);
   expect(seen.slice(0, 2)).toEqual(['r', 'r']);
   expect(seen[2]).not.toBe('r');
 });
 
 it('refuses two beginnings', async () => {
-  const wrong = tail('ipos', '--last', '2', '--since', '1m');
-  expect((await wrong.ended()).code).toBe(2);
-  expect(wrong.stderr()).toContain('--last and --since are different beginnings');
+  const { code, err } = await done(['tail', 'ipos', '--last', '2', '--since', '1m']);
+  expect([code, err]).toEqual([2, expect.stringContaining('--last and --since are different beginnings')]);
 });
 
 it('shows in words what highwater writes for itself', async () => {
@@ -147,17 +123,12 @@ it('follows a publisher in another process, live, for people without a terminal:
   const transitions = tail('insights.rating-changes');
   const changes = tail('ipos', '--op', 'c,u');
   // They say nothing when they have begun, so the market goes on until they have seen something.
-  const market = setInterval(status, 50);
-  try {
-    await transitions.sees(/UPGRADE +\S+ +\S.*: .* → .*, pt .* → /);
-    await changes.sees(/~ updated +\S+ +\S.* deal_status .+ → .+/);
-    await changes.sees(/\+ created /);
-  } finally {
-    clearInterval(market);
-  }
+  api().marketDay.start(50);
+  await transitions.sees(/UPGRADE +\S+ +\S.*: .* → .*, pt .* → /);
+  await changes.sees(/~ updated +\S+ +\S.* deal_status .+ → .+/);
+  await changes.sees(/\+ created /);
   expect(transitions.stdout() + changes.stdout()).not.toContain('\u001b');
-  changes.signal('SIGINT');
-  expect(await changes.ended()).toEqual({ code: 130, signal: null });
+  expect(await changes.stop('SIGINT')).toEqual({ code: 130, signal: null });
 });
 
 it('waits for a folder, a topic and a publisher that are not there yet', async () => {
@@ -170,12 +141,11 @@ it('waits for a folder, a topic and a publisher that are not there yet', async (
 });
 
 it('names the topics there are when it is not to wait for one', async () => {
-  const missing = tail('ipos', '--no-follow');
-  expect((await missing.ended()).code).toBe(1);
-  expect(missing.stderr()).toContain('LOG_MISSING');
-  const unknown = tail('iposs', '--no-follow');
-  expect((await unknown.ended()).code).toBe(2);
-  expect(unknown.stderr()).toMatch(/no topic iposs; did you mean ipos\? there are analysts, .*ipos\.current/);
+  const missing = await done(['tail', 'ipos', '--no-follow']);
+  expect([missing.code, missing.err]).toEqual([1, expect.stringContaining('LOG_MISSING')]);
+  const unknown = await done(['tail', 'iposs', '--no-follow']);
+  expect(unknown.code).toBe(2);
+  expect(unknown.err).toMatch(/no topic iposs; did you mean ipos\? there are analysts, .*ipos\.current/);
 });
 
 it('puts the prefix before a name that lacks it', async () => {
@@ -202,7 +172,7 @@ it.each([
   'ends when the log that it follows %s, instead of waiting for records that never come',
   async (_what, back) => {
     await published('--feeds', 'ipos');
-    const data = path.join(folder(), 'data');
+    const data = file('data');
     cpSync(data, `${data}.copy`, { recursive: true });
     const process = tail('ipos', '--from-beginning');
     await process.sees(/./, 'stdout');
@@ -215,36 +185,28 @@ it.each([
 
 it('says that it cannot reach the log and tries again, if it follows', async () => {
   const env = { KAFKA_BROKERS: '127.0.0.1:1', SCHEMA_REGISTRY_URL: 'http://127.0.0.1:1' };
-  const following = here(['tail', 'ipos'], { cwd: folder(), env });
+  const following = here(['tail', 'ipos'], env);
   await following.sees(/KAFKA_UNREACHABLE.*Trying again until it works/, 'stderr');
-  following.signal('SIGINT');
-  await following.ended();
-  const ending = here(['tail', 'ipos', '--no-follow'], { cwd: folder(), env });
-  expect(await ending.ended()).toMatchObject({ code: 1 });
+  await following.stop('SIGINT');
+  expect((await done(['tail', 'ipos', '--no-follow'], env)).code).toBe(1);
 });
 
 it('puts it before a name that only begins alike, and whatever else is set wrong', async () => {
   await published('--feeds', 'ipos', '--topic-prefix', 'i');
   const args = ['tail', 'ipos', '--topic-prefix', 'i', '--no-follow', '--limit', '1', '--json'];
-  const reader = here(args, { cwd: folder(), env: { HIGHWATER_POLL_INTERVAL: 'often' } });
-  expect(await reader.ended()).toEqual({ code: 0, signal: null });
-  expect(JSON.parse(reader.stdout())).toMatchObject({ topic: 'iipos' });
+  const { code, out } = await done(args, { HIGHWATER_POLL_INTERVAL: 'often' });
+  expect([code, JSON.parse(out)]).toEqual([0, expect.objectContaining({ topic: 'iipos' })]);
 });
 
 it('ends quietly when nobody reads on', async () => {
   await published('--feeds', 'analysts');
-  const piped = cli(['tail', 'analysts', '--from-beginning', '--json'], { cwd: folder() });
+  const piped = start(['tail', 'analysts', '--from-beginning', '--json']);
   await piped.sees(/\n/);
   piped.close('stdout');
   // The next output meets a closed pipe at the latest now.
-  const publisher = publish('--feeds', 'analysts');
-  const market = setInterval(status, 50);
-  try {
-    expect(await piped.ended()).toEqual({ code: 0, signal: null });
-  } finally {
-    clearInterval(market);
-    publisher.signal('SIGKILL');
-  }
+  publish('--feeds', 'analysts');
+  api().marketDay.start(50);
+  expect(await piped.ended()).toEqual({ code: 0, signal: null });
   expect(piped.stderr()).toBe('');
 });
 
@@ -252,8 +214,8 @@ it.each(['SIGINT', 'SIGTERM'] as const)(
   'ends by %s though its reader stands still, and at the second at once',
   async (name) => {
     await published('--feeds', 'analysts');
-    const stalled = () =>
-      cli(['tail', 'analysts', '--from-beginning', '--json'], { cwd: folder(), stalled: true });
+    const args = ['tail', 'analysts', '--from-beginning', '--json'];
+    const stalled = () => start(args, {}, { stalled: true });
     const [patient, hurried] = [stalled(), stalled()];
     await Promise.all([patient.printing(), hurried.printing()]);
     // While another one starts and reads all, they have come to stand before a full pipe.

@@ -1,27 +1,19 @@
-import path from 'node:path';
 import { cellsOf } from '../../../src/cli/terminal/text';
 import { examineLocalLog } from '../../../src/log/local/examine';
-import { type CliProcess, commandLine } from '../../support/cli';
-import { simulatedApi } from '../../support/simulated-api';
-import { tempFolder } from '../../support/temp-folder';
+import { commandsInFolder } from '../../support/cli';
+import { apiEnv, simulatedApi } from '../../support/simulated-api';
 import { type TerminalSession, terminals } from '../../support/terminal';
 
 const terminal = terminals();
-const cli = commandLine();
-const folder = tempFolder();
+const { folder, file, start, done } = commandsInFolder(() => environment(1_000));
 const api = simulatedApi({ insights: 40, analysts: 20, ipos: 900 });
 
 const CTRL_C = '\u0003';
 
 /** @param requestsPerSecond few enough, and there is something to see */
 function environment(requestsPerSecond: number): Record<string, string> {
-  const { url, token } = api();
-  return {
-    HIGHWATER_API_URL: url,
-    HIGHWATER_API_TOKEN: token,
-    HIGHWATER_FEEDS: 'ipos',
-    HIGHWATER_REQUESTS_PER_SECOND: String(requestsPerSecond),
-  };
+  const rate = String(requestsPerSecond);
+  return { ...apiEnv(api()), HIGHWATER_FEEDS: 'ipos', HIGHWATER_REQUESTS_PER_SECOND: rate };
 }
 
 /** So many rows a page that a snapshot has nine of them. */
@@ -30,13 +22,8 @@ function inPages(): void {
 }
 
 const published = async (): Promise<void> => {
-  const once = cli(['run', '--once'], { cwd: folder(), env: environment(1_000) });
-  expect(await once.ended()).toEqual({ code: 0, signal: null });
+  expect((await done(['run', '--once'])).code).toBe(0);
 };
-
-function publisher(requestsPerSecond: number): CliProcess {
-  return cli(['run', '--poll-interval', '1h'], { cwd: folder(), env: environment(requestsPerSecond) });
-}
 
 function keepsWithin(session: TerminalSession, columns: number): void {
   for (const line of session.screen().split('\n')) expect(cellsOf(line)).toBeLessThanOrEqual(columns);
@@ -72,7 +59,7 @@ it('Ctrl-C in the middle of a snapshot leaves the log and a cursor', async () =>
 it('a publisher ends in order when its terminal closes', async () => {
   const session = terminal(['run'], { cwd: folder(), env: environment(1_000) });
   await session.sees(/snapshot complete/);
-  const owner = () => examineLocalLog(path.join(folder(), 'data')).owner;
+  const owner = () => examineLocalLog(file('data')).owner;
   expect(owner()).not.toBeNull();
   await session.hangUp();
   expect(owner()).toBeNull();
@@ -99,7 +86,7 @@ it.each<[string, Record<string, string>]>([
 it('reconcile and backfill show a bar, and at the end what it came to', async () => {
   await published();
   inPages();
-  const running = publisher(4);
+  const running = start(['run', '--poll-interval', '1h'], environment(4));
   await running.sees(/Writing to/, 'stderr');
   const reconciling = terminal(['reconcile', 'ipos', '--dry-run'], { cwd: folder() });
   await reconciling.sees(/^ipos +reconcile +█+░+ +scan 1: [\d,]+ rows? of about 900/m);
@@ -121,10 +108,11 @@ it('reconcile and backfill show a bar, and at the end what it came to', async ()
 
 it('without a terminal an answer is all on stdout, and nothing is drawn', async () => {
   await published();
-  const done = cli(['reconcile', 'ipos', '--dry-run'], { cwd: folder(), env: environment(1_000) });
-  expect(await done.ended()).toEqual({ code: 0, signal: null });
-  expect(done.stdout()).toMatch(/^Feed ipos was compared with the API: .*\n$/);
-  expect(done.stderr()).toMatch(/^No publisher has accepted .*\n$/);
+  expect(await done(['reconcile', 'ipos', '--dry-run'])).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^Feed ipos was compared with the API: .*\n$/),
+    err: expect.stringMatching(/^No publisher has accepted .*\n$/),
+  });
 });
 
 it('doctor and errors fold at words', async () => {

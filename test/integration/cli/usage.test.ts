@@ -1,33 +1,25 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { type CommandRun, commandLine, commandLineHere, nodePrograms } from '../../support/cli';
-import { tempFolder } from '../../support/temp-folder';
+import { commandsInFolder, nodePrograms } from '../../support/cli';
 
-const cli = commandLine();
-const here = commandLineHere();
+const { folder, start, done } = commandsInFolder();
 const program = nodePrograms();
-const folder = tempFolder();
-
-async function run(...args: string[]): Promise<CommandRun & { code: number | null }> {
-  const started = here(args, { cwd: folder() });
-  const { code } = await started.ended();
-  return { ...started, code };
-}
+const run = (...args: string[]) => done(args);
 
 it('prints its version', async () => {
   const { version } = JSON.parse(readFileSync(path.join(__dirname, '../../../package.json'), 'utf8'));
-  const { code, stdout } = await run('--version');
-  expect([code, stdout()]).toEqual([0, `${version}\n`]);
+  const { code, out } = await run('--version');
+  expect([code, out]).toEqual([0, `${version}\n`]);
 });
 
 it('lists each command as the command itself says how it is used', async () => {
-  const listed = (await run('--help')).stdout().matchAll(/^ {2}([a-z-]+)((?: [[<][a-z.]+[\]>])*) {2,}\S/gm);
+  const listed = (await run('--help')).out.matchAll(/^ {2}([a-z-]+)((?: [[<][a-z.]+[\]>])*) {2,}\S/gm);
   const usages = [...listed]
     .map(([, name = '', usage = '']) => [name, usage])
     .filter(([name]) => name !== 'help');
   expect(usages.length).toBeGreaterThan(12);
   for (const [name = '', usage = ''] of usages) {
-    const own = (await run(name, '--help')).stdout().split('\n')[0];
+    const own = (await run(name, '--help')).out.split('\n')[0];
     const withParts = `Usage: highwater ${name} [options] [command]`;
     expect([
       `Usage: highwater ${name}${usage}`,
@@ -38,18 +30,17 @@ it('lists each command as the command itself says how it is used', async () => {
 });
 
 it('prints no error where nobody reads the rest of a help', async () => {
-  const started = cli(['run', '--help'], { cwd: folder() });
+  const started = start(['run', '--help']);
   started.close('stdout');
   const { code } = await started.ended();
   expect([code, started.stderr()]).toEqual([0, '']);
 });
 
 it('explains a command with its settings, their variables and examples', async () => {
-  const { code, stdout } = await run('help', 'run');
+  const { code, out } = await run('help', 'run');
   expect(code).toBe(0);
-  for (const part of ['--once', '--feeds', 'HIGHWATER_POLL_INTERVAL', 'default 60s', 'Examples:']) {
-    expect(stdout()).toContain(part);
-  }
+  for (const part of ['--once', '--feeds', 'HIGHWATER_POLL_INTERVAL', 'default 60s', 'Examples:'])
+    expect(out).toContain(part);
 });
 
 it.each([
@@ -60,19 +51,16 @@ it.each([
   [['tail', 'ipos', '--op', 'x'], 'Expected some of c (created)', 'highwater tail --help'],
   [['demo', '--for', '3'], 'Expected a duration such as', 'highwater demo --help'],
 ])('answers the wrong command line %j with exit 2 and what to do', async (args, said, help) => {
-  const { code, stderr, stdout } = await run(...args);
-  expect(code).toBe(2);
-  expect(stderr()).toContain(said);
-  expect(stderr()).toContain('now:  Nothing was started.');
-  expect(stderr()).toContain(help);
-  expect(stdout()).toBe('');
+  const { code, err, out } = await run(...args);
+  expect([code, out]).toEqual([2, '']);
+  for (const part of [said, 'now:  Nothing was started.', help]) expect(err).toContain(part);
 });
 
 it('names all mistakes of the configuration at once and starts nothing', async () => {
-  const { code, stderr } = await run('run', '--feeds', 'ipso', '--poll-interval', '1x');
+  const { code, err } = await run('run', '--feeds', 'ipso', '--poll-interval', '1x');
   expect(code).toBe(2);
-  for (const key of ['pollInterval', 'enabledFeeds', 'apiUrl', 'apiToken']) expect(stderr()).toContain(key);
-  expect(stderr()).toContain('4 settings are wrong');
+  for (const key of ['pollInterval', 'enabledFeeds', 'apiUrl', 'apiToken', '4 settings are wrong'])
+    expect(err).toContain(key);
   expect(readdirSync(folder())).toStrictEqual([]);
 });
 
@@ -82,7 +70,7 @@ const removed = ['sh', '-c', 'rmdir "$PWD" && exec "$0" "$@"'];
 it.each([[['status']], [['run']], [['demo']], [['--help']]])(
   '%j in a working directory that was removed ends with exit 2 and what to do',
   async (args) => {
-    const started = cli(args, { cwd: folder(), under: removed });
+    const started = start(args, {}, { under: removed });
     expect((await started.ended()).code).toBe(2);
     expect(
       started.stderr(),
@@ -102,7 +90,7 @@ it('a consumer in a working directory that was removed is told so by an error wi
 
 it('takes each switch either way, and the last one counts', async () => {
   for (const json of [['--json'], ['--no-json', '--json'], []])
-    expect((await run('feeds', ...json)).stdout().startsWith('{')).toBe(json.length > 0);
-  expect((await run('feeds', '--json', '--no-json')).stdout()).toMatch(/^FEED/);
-  expect((await run('tail', 'ipos', '--follow', '--no-follow')).stderr()).toContain('LOG_MISSING');
+    expect((await run('feeds', ...json)).out.startsWith('{')).toBe(json.length > 0);
+  expect((await run('feeds', '--json', '--no-json')).out).toMatch(/^FEED/);
+  expect((await run('tail', 'ipos', '--follow', '--no-follow')).err).toContain('LOG_MISSING');
 });

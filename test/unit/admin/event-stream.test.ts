@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import fastify, { type FastifyInstance } from 'fastify';
-import { eventStreams, serveEvents } from '../../../src/admin/http/server';
+import { eventStreams } from '../../../src/admin/http/server';
 import { until } from '../../support/until';
 
 let app: FastifyInstance;
@@ -17,7 +17,7 @@ afterEach(() => app.close());
 
 async function serve(text: string, everyMs: number, limits: { connections?: number; stalledMs?: number }) {
   const own = count;
-  async function* events(_: string | null, signal: AbortSignal): AsyncGenerator<string> {
+  async function* events(signal: AbortSignal): AsyncGenerator<string> {
     own.open++;
     try {
       while (!signal.aborted) {
@@ -29,16 +29,22 @@ async function serve(text: string, everyMs: number, limits: { connections?: numb
       own.open--;
     }
   }
-  serveEvents(app, { events }, eventStreams(limits));
+  const stream = eventStreams(limits);
+  app.get('/events', (_, reply) => stream(reply, 'text/event-stream', events));
   await app.listen({ host: '127.0.0.1', port: 0 });
   return (app.server.address() as AddressInfo).port;
 }
 
+/** A client that has sent its requests, all at once. */
+function client(port: number, requests = 1) {
+  const socket = connect(port, '127.0.0.1').on('error', () => {});
+  socket.write('GET /events HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(requests));
+  return socket;
+}
+
 it('makes no more for one that does not read than fits into sockets, and drops it', async () => {
   const port = await serve(`data: ${'x'.repeat(100_000)}\n\n`, 0, { stalledMs: 500 });
-  const slow = connect(port, '127.0.0.1').on('error', () => {});
-  slow.write('GET /events HTTP/1.1\r\nHost: x\r\n\r\n');
-  slow.pause();
+  const slow = client(port).pause();
   await until(() => count.open === 1 && count.made > 3);
   await until(() => count.open === 0);
   // Only the MBs that both ends of a connection buffer were ever made.
@@ -64,8 +70,7 @@ it('refuses one too many, and takes another when one has gone', async () => {
 
 it('a request that is pipelined behind a stream takes no slot', async () => {
   const port = await serve('data: 1\n\n', 20, { connections: 2 });
-  const looking = connect(port, '127.0.0.1').on('error', () => {});
-  looking.resume().write('GET /events HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5));
+  const looking = client(port, 5).resume();
   await until(() => count.open === 1);
   // An answer on another connection shows that all five requests were taken up before.
   const other = await fetch(`http://127.0.0.1:${port}/events`);
@@ -77,9 +82,7 @@ it('a request that is pipelined behind a stream takes no slot', async () => {
 
 it('ends with the server', async () => {
   const port = await serve('data: 1\n\n', 60_000, {});
-  const looking = connect(port, '127.0.0.1').on('error', () => {});
-  const closed = once(looking.resume(), 'close');
-  looking.write('GET /events HTTP/1.1\r\nHost: x\r\n\r\n');
+  const closed = once(client(port).resume(), 'close');
   await until(() => count.open === 1);
   await app.close();
   await closed;

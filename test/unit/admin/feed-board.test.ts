@@ -46,13 +46,7 @@ const acquired = {
 } as Told;
 const polled = { kind: 'polled', result: {} as never, seconds: 1 } as const;
 const parked = { kind: 'failed', code: 'KAFKA_FORBIDDEN', parks: true, what: 'no', retryInMs: null } as const;
-const failed = {
-  kind: 'failed',
-  code: 'SOURCE_TIMEOUT',
-  parks: false,
-  what: 'late',
-  retryInMs: 60_000,
-} as const;
+const failed = { ...parked, code: 'SOURCE_TIMEOUT', parks: false, what: 'late', retryInMs: 60_000 } as const;
 
 it('follows a feed from waiting to owned', () => {
   expect(ipos()).toMatchObject({ phase: 'waiting', state: null, failure: null });
@@ -217,16 +211,11 @@ it('a publisher whose feed is up to date is ready, without asking other instance
 
 it('a publisher with a parked feed is not ready, and its answer holds the code and no text of the error', async () => {
   const failure = { code: 'SOURCE_UNAUTHORIZED', parks: true, what: 'GET http://api answered 401' };
+  const reason = 'parked by SOURCE_UNAUTHORIZED, tried again slowly';
   expect(await readyWith(standing({ failure }), null)).toEqual({
     ok: false,
-    reasons: ['ipos: parked by SOURCE_UNAUTHORIZED, tried again slowly'],
-    feeds: {
-      ipos: {
-        ready: false,
-        condition: 'parked',
-        reason: 'parked by SOURCE_UNAUTHORIZED, tried again slowly',
-      },
-    },
+    reasons: [`ipos: ${reason}`],
+    feeds: { ipos: { ready: false, condition: 'parked', reason } },
   });
 });
 
@@ -240,21 +229,12 @@ it.each([
 
 describe('the loop of a feed seems to stand still', () => {
   const minutes = 60_000;
+  const slow = standing({ feed: { ...feed, pollIntervalMs: 5 * minutes } });
   it.each([
     ['after a quarter of an hour of nothing', standing(), 15 * minutes + 1, true],
     ['not before', standing(), 15 * minutes, false],
-    [
-      'after ten intervals when these are longer',
-      standing({ feed: { ...feed, pollIntervalMs: 5 * minutes } }),
-      50 * minutes + 1,
-      true,
-    ],
-    [
-      'not within ten intervals',
-      standing({ feed: { ...feed, pollIntervalMs: 5 * minutes } }),
-      50 * minutes,
-      false,
-    ],
+    ['after ten intervals when these are longer', slow, 50 * minutes + 1, true],
+    ['not within ten intervals', slow, 50 * minutes, false],
     ['while it restores too', standing({ phase: 'restoring' }), 16 * minutes, true],
     ['never while it waits for its turn', waiting, 1_000 * minutes, false],
   ] as const)('%s', (_, one, clockMs, isSilent) => {

@@ -96,15 +96,8 @@ it('counts for how long quotas have held the publisher back, once', async () => 
 });
 
 it('counts what pages bring', async () => {
-  const changes: PublishedChanges = {
-    count: 4,
-    ops: { c: 1, u: 2, d: 0, r: 1 },
-    transitions: [1],
-    extras: [],
-    polledUpdated: [1_790_000_000, 1_790_000_004, 1_790_000_099],
-    ordinary: { c: 0, u: 0 },
-    missed: [],
-  };
+  const polledUpdated = [1_790_000_000, 1_790_000_004, 1_790_000_099];
+  const changes = { ...none, count: 4, ops: { c: 1, u: 2, d: 0, r: 1 }, transitions: [1], polledUpdated };
   tell(page({ rows: 10, changes, letters: [{}] as never, observedAtMs: 1_790_000_008_500 }));
   tell(page({ rows: 3 }));
   expect(await value('highwater_pages_total')).toBe(2);
@@ -122,15 +115,8 @@ it('counts what pages bring', async () => {
 });
 
 it('counts what is committed beside pages, as no answer of a poll', async () => {
-  const changes: PublishedChanges = {
-    count: 2,
-    ops: { c: 0, u: 1, d: 1, r: 0 },
-    transitions: [1],
-    extras: [],
-    polledUpdated: [1_790_000_000],
-    ordinary: { c: 0, u: 0 },
-    missed: [],
-  };
+  const polledUpdated = [1_790_000_000];
+  const changes = { ...none, count: 2, ops: { c: 0, u: 1, d: 1, r: 0 }, transitions: [1], polledUpdated };
   tell({ kind: 'otherChanges', feed: 'ipos', changes, observedAtMs: 1_790_000_009_000 });
   expect(await value('highwater_changes_total', { feed: 'ipos', op: 'd' })).toBe(1);
   expect(await value('highwater_changes_total', { feed: 'ipos', op: 'u' })).toBe(1);
@@ -200,14 +186,8 @@ it('shows of a feed what its owner knows, and nothing of one that another instan
 });
 
 it('a paused feed is not parked, nor is one that another instance has', async () => {
-  const parked = {
-    kind: 'failed',
-    feed: 'ipos',
-    code: 'SOURCE_UNAUTHORIZED',
-    parks: true,
-    what: '',
-    retryInMs: null,
-  } as const;
+  const code = 'SOURCE_UNAUTHORIZED';
+  const parked = { kind: 'failed', feed: 'ipos', code, parks: true, what: '', retryInMs: null } as const;
   tell({ ...owned, state: { ...state, offset: { ...state.offset, paused: true } } });
   tell(parked);
   expect([await value('highwater_feed_parked'), await value('highwater_feed_paused')]).toEqual([0, 1]);

@@ -91,12 +91,8 @@ it('tells what an update moved, the telling fields first and long texts last', (
 
 it('names a field within another one so that it is not taken for a field of the record, and shows items of lists', () => {
   const line = (before: object, after: object, fields: readonly string[]) => {
-    const value = {
-      op: 'u',
-      before: { name: 'N', ...before },
-      after: { name: 'N', ...after },
-      changed_fields: fields,
-    };
+    const images = { before: { name: 'N', ...before }, after: { name: 'N', ...after } };
+    const value = { op: 'u', ...images, changed_fields: fields };
     return text({ ...base, type: 'marketdata.ipos.Envelope', value }).slice(48);
   };
   expect(line({ customer: { name: 'A' } }, { customer: { name: 'B' } }, ['customer.name'])).toBe(
@@ -128,12 +124,9 @@ it.each([40, 60, 80, 100, 120])('keeps within %d cells, with and without colour'
 });
 
 it('colours only when it is told to', () => {
-  expect(eventLine(withdrawn, { width: 80, color: true, feedAsLabel: false, feedOf })).toContain(
-    '\u001b[31m',
-  );
-  expect(eventLine(withdrawn, { width: 80, color: false, feedAsLabel: false, feedOf })).not.toContain(
-    '\u001b',
-  );
+  const shape = { width: 80, feedAsLabel: false, feedOf };
+  expect(eventLine(withdrawn, { ...shape, color: true })).toContain('\u001b[31m');
+  expect(eventLine(withdrawn, { ...shape, color: false })).not.toContain('\u001b');
 });
 
 it('lets no value of the vendor begin a line or steer the terminal', () => {

@@ -1,14 +1,14 @@
 import type { FeedView } from '../../../src/admin/dashboard/view';
 import { headline, worstFirst } from '../../../src/admin/page/model/headline';
-import { firstModel, type Message, reduce } from '../../../src/admin/page/model/model';
+import { firstModel, type Message, type Model, reduce } from '../../../src/admin/page/model/model';
 import { aFeed } from '../../support/views';
 
 const NOW = 1_790_000_000_000;
 
-function told(...feeds: FeedView[]) {
-  const messages: Message[] = [{ kind: 'opened' }, { kind: 'feeds', views: feeds, atMs: NOW }];
-  return headline(messages.reduce(reduce, firstModel), NOW);
-}
+/** After these messages. */
+const after = (messages: readonly Message[], nowMs = NOW) =>
+  headline([{ kind: 'opened' } as const, ...messages].reduce<Model>(reduce, firstModel), nowMs);
+const told = (...views: FeedView[]) => after([{ kind: 'feeds', views, atMs: NOW }]);
 
 const problem = {
   code: 'SOURCE_UNAUTHORIZED',
@@ -30,25 +30,18 @@ it('says that all is well', () => {
 });
 
 it('is not green while a delivery waits for its receiver', () => {
-  const delivery = (name: string, why: string | null) => ({
-    delivery: name,
-    lag: 1,
-    waits_for: why,
-    dead_letters: 0,
-  });
-  const views = [delivery('desk', 'answered 503'), delivery('other', null)];
   const feeds = { kind: 'feeds', views: [aFeed('ipos')], atMs: NOW } as const;
-  const messages: Message[] = [{ kind: 'opened' }, feeds, { kind: 'deliveries', views }];
-  expect(headline(messages.reduce(reduce, firstModel), NOW)).toMatchObject({
+  const toldOf = (waits: Readonly<Record<string, string | null>>) => {
+    const usual = { lag: 1, dead_letters: 0 };
+    const views = Object.entries(waits).map(([delivery, why]) => ({ ...usual, delivery, waits_for: why }));
+    return after([feeds, { kind: 'deliveries', views }]);
+  };
+  expect(toldOf({ desk: 'answered 503', other: null })).toMatchObject({
     tone: 'warning',
     text: 'ipos is up to date',
     also: 'desk waits for a receiver',
   });
-  const both = reduce(messages.reduce(reduce, firstModel), {
-    kind: 'deliveries',
-    views: [views[0]!, delivery('x', 'y')],
-  });
-  expect(headline(both, NOW).also).toBe('desk and x wait for a receiver');
+  expect(toldOf({ desk: 'answered 503', x: 'y' }).also).toBe('desk and x wait for a receiver');
 });
 
 it('says how far a feed is behind', () => {
@@ -60,18 +53,7 @@ it('says how far a feed is behind', () => {
 });
 
 it('cuts a long cause', () => {
-  const odd = {
-    ...({
-      code: 'NEW_CODE',
-      severity: 'bad',
-      remedy: '',
-      see: null,
-      sinceMs: null,
-      retryAtMs: null,
-    } as const),
-    what: '',
-    cause: `The moon is ${'very '.repeat(40)}full.`,
-  };
+  const odd = { ...problem, code: 'NEW_CODE', cause: `The moon is ${'very '.repeat(40)}full.` };
   const { text } = told(aFeed('insights', { condition: 'parked', problem: odd }));
   expect(text).toMatch(/^insights is parked: the moon is very .*…$/);
   expect(text.length).toBeLessThan(130);
@@ -127,12 +109,8 @@ it('has a word for problems of feeds that are up to date', () => {
 });
 
 it('never says that all is well while the publisher is not heard', () => {
-  const messages: Message[] = [
-    { kind: 'opened' },
-    { kind: 'feeds', views: [aFeed('ipos')], atMs: NOW },
-    { kind: 'lost', atMs: NOW + 3_000 },
-  ];
-  const lost = headline(messages.reduce(reduce, firstModel), NOW + 4_000);
+  const feeds = { kind: 'feeds', views: [aFeed('ipos')], atMs: NOW } as const;
+  const lost = after([feeds, { kind: 'lost', atMs: NOW + 3_000 }], NOW + 4_000);
   expect(lost.tone).toBe('unknown');
   expect(lost.text).toMatch(/^No connection to the publisher since \d\d:\d\d:\d\d, trying again…$/);
 });

@@ -1,4 +1,4 @@
-import { useCallback, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { counted } from '../../../format/counted';
 import { durationText } from '../../../format/durations';
 import type { ChangeView, FeedView } from '../../dashboard/view';
@@ -26,16 +26,13 @@ export function ChangeList({ model, nowMs, isLost, onClear }: ChangeListProps) {
   const matching = filtered(all, filter);
   const rows = matching.slice(0, ROWS_SHOWN);
 
-  const toggle = useCallback(
-    (id: number) =>
-      setOpen((before) => {
-        const next = new Set(before);
-        if (!next.delete(id)) next.add(id);
-        return next;
-      }),
-    [],
-  );
-  const only = useCallback((text: string) => setFilter((before) => ({ ...before, text })), []);
+  const toggle = (id: number) =>
+    setOpen((before) => {
+      const next = new Set(before);
+      if (!next.delete(id)) next.add(id);
+      return next;
+    });
+  const only = (text: string) => setFilter((before) => ({ ...before, text }));
 
   return (
     <section id="changes" class="changes" aria-labelledby="changes-title" tabIndex={-1}>
@@ -223,17 +220,12 @@ const isFiltering = ({ text, feed, type, ops }: Filter): boolean =>
 function filtered(rows: readonly Row[], filter: Filter): readonly Row[] {
   if (!isFiltering(filter)) return rows;
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
+  const isOfType = (type: string) => filter.type === '*' || type === filter.type;
   return rows.filter(({ change }) => {
     if (filter.feed !== '' && change.feed !== filter.feed) return false;
     if (!filter.ops.includes(change.op)) return false;
-    if (filter.type === '*' && change.transitions.length === 0) return false;
-    if (
-      filter.type !== '' &&
-      filter.type !== '*' &&
-      !change.transitions.some(({ type }) => type === filter.type)
-    )
-      return false;
-    return words.length === 0 || words.every((word) => searched(change).includes(word));
+    if (filter.type !== '' && !change.transitions.some(({ type }) => isOfType(type))) return false;
+    return words.every((word) => searched(change).includes(word));
   });
 }
 

@@ -101,16 +101,8 @@ function Scan({ feed, nowMs, when }: Omit<FeedCardProps, 'lostMs'> & { readonly 
 }
 
 function Figures({ feed, when }: { readonly feed: FeedView; readonly when: When }) {
-  const {
-    records,
-    high_water_mark: mark,
-    requests,
-    dead_letters: letters,
-    driftedPaths,
-    drift,
-    isOwn,
-  } = feed;
-  const { lastMinute, allowedPerMinute, retriesLastMinute } = requests;
+  const { records, high_water_mark: mark, dead_letters: letters, driftedPaths, drift, isOwn } = feed;
+  const { lastMinute, allowedPerMinute, retriesLastMinute } = feed.requests;
   return (
     <dl class="figures">
       <Fact
