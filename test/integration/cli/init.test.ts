@@ -522,7 +522,7 @@ it('says that it asks by GET when an endpoint refuses that', async () => {
     sendJson(response, { message: 'Invalid request URL.' }, 400),
   );
   try {
-    const { code, err } = await ran(['init', `${posts.url}/search`]);
+    const { code, err } = await done(['init', `${posts.url}/search`]);
     expect(code).toBe(1);
     expect(err).toMatch(/SOURCE_REQUEST_REFUSED.*Invalid request URL.*Nothing was .*written.*POST/s);
     expect(err).not.toContain('next poll');
