@@ -53,7 +53,7 @@ it.each([
 );
 
 it.each(
-  [[1, 1], [1, 3], [2, 2]].flatMap((rows) => [
+  [[1], [2], [9], [1, 1], [1, 3], [2, 2]].flatMap((rows) => [
     { rows, filter: true },
     { rows, filter: false },
   ]),

@@ -77,6 +77,7 @@ export class PageReader {
     this.continued = new ContinuedPages(
       feed.name,
       (...asked) => this.fetchContinued(...asked),
+      () => this.known.pageSize,
       () => this.fullLength(),
       () => this.endTest.isThorough,
       ({ facts }) => this.announced.noteDoubt(facts.length),
@@ -355,8 +356,7 @@ export class PageReader {
       const last = this.last.get(from);
       if (last === undefined || last.offset >= offset || !isCode(error, REFUSALS)) throw error;
       const full = last.n === 0 ? this.feed.pageSize : Math.min(this.fullLength(), last.longest);
-      const isFull = last.length >= full;
-      const mayBeLimit = isFull && !isCode(error, ['SOURCE_NOT_FOUND']);
+      const mayBeLimit = last.length >= full && !isCode(error, ['SOURCE_NOT_FOUND']);
       const read = { ...last, from, shown: rows };
       if (mayBeLimit && !(await showsEnd(this.feed, this, read, this.isWhole(from)))) throw error;
       return endBehind(last, offset, error, (place) => this.fetchNumbered(from, place));
