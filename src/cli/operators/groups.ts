@@ -93,12 +93,19 @@ async function list(name: string | undefined, { log, config, flags, context }: O
   if (name !== undefined && wanted.length === 0) throw unknown(name, NOT_SHOWN);
   if (wanted.length === 0) context.note('highwater: no group has a position in the log.\n');
   const ends = new Map<string, TopicEnds>();
-  for (const { topic } of wanted)
+  /** Groups that read open transactions may be ahead of the ends. */
+  const written = new Map<string, TopicEnds['ends']>();
+  for (const { topic, partition, next } of wanted) {
     if (!ends.has(topic)) ends.set(topic, await log.ends(topic, 'reachable', context.signal));
+    if (next > (ends.get(topic)!.ends.get(partition) ?? next) && !written.has(topic))
+      written.set(topic, (await log.ends(topic, 'written', context.signal)).ends);
+  }
   const rows = wanted.map(({ group, members, note = '', ...place }) => {
     const { topic, partition, next: position } = place;
     const end = ends.get(topic)!.ends.get(partition) ?? null;
-    const lag = end === null ? null : lagOf(place, end, ends.get(topic)!);
+    const last = written.get(topic)?.get(partition) ?? end ?? 0;
+    const isAhead = end !== null && position > end && position <= last;
+    const lag = end === null ? null : lagOf(place, isAhead ? position : end, ends.get(topic)!);
     const isLost = end !== null && lag === null;
     const why = isLost ? 'its position, which is no longer in the log' : note;
     return { group, members, topic, partition, position, end, lag, note: why };
