@@ -79,6 +79,19 @@ it.each([true, false])(
   },
 );
 
+it.each([false, true])(
+  'has a record deleted though its last page is the last of three ties alone (pages overlap: %s)',
+  async (overlaps) => {
+    const shape = { style: 'cursor', endless: true, endsInLast: true, overlaps } as const;
+    const publisher = await styledPublisher(shape, { pageSize: 10 });
+    for (let i = 0; i < 15; i++) publisher.vendor.write(`r${10 + i}`, NOW - 9_000 + Math.min(i, 12));
+    await publisher.poll();
+    publisher.vendor.rows.delete('r15');
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+    expect(publisher.logger.warnings).toEqual([]);
+  },
+);
+
 /** Many rows were created in one second, and were updated since, each at another time. */
 describe.each([{}, { filter: false }, { dated: false }])(
   'an API whose places are times of creation: %j',
