@@ -1,7 +1,7 @@
 import { confluentRegistry } from '../../src/avro/registry/confluent-registry';
 import { groupsCommandContract } from '../contract/groups-command';
-import { kafkaWorld } from '../support/kafka-world';
 import { commandLineHere, jsonLines, outcome } from '../support/cli';
+import { kafkaWorld } from '../support/kafka-world';
 import { quietLogger } from '../support/source';
 
 const kafka = kafkaWorld();
