@@ -595,7 +595,7 @@ const kafka = {
     what: 'A topic of the feed was deleted, perhaps while no publisher ran, or lost records. If a partition is at an offset that it has passed before, the topic was created again, or brokers lost records that they had confirmed (`unclean.leader.election.enable`, or one replica and a power cut).',
     now: 'Nothing of the batch was written. The feed is acquired again: topics that are missing are created, and the state is read back and compared with the source offset.',
     remedy:
-      'Nothing, if the feed goes on. If a topic of events was deleted, `highwater snapshot FEED` publishes every record again; until then `status` shows it. If STATE_DAMAGED follows, find out who deleted the topic, or why brokers lost confirmed records.',
+      'Nothing, if the feed goes on. If a topic of events was deleted, `highwater snapshot FEED` publishes every record again, but no transitions; until then `status` shows it. If STATE_DAMAGED follows, find out who deleted the topic, or why brokers lost confirmed records.',
     see: stateDamaged,
   },
   LOG_RESTORE_STALLED: {

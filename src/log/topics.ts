@@ -63,7 +63,7 @@ export function historyLost(feed: string, topics: readonly string[]): HighwaterE
   const what = `${topic} ${topics.join(', ')} ${were} deleted and created again: the earlier events are gone.`;
   return new HighwaterError('LOG_TOPIC_LOST', what, {
     now: 'The feed goes on with the same images and numbers; new events are published.',
-    remedy: `Find out who deletes topics. \`highwater snapshot ${feed}\` publishes every record again.`,
+    remedy: `Find out who deletes topics. \`highwater snapshot ${feed}\` publishes every record again; transitions do not come again.`,
   });
 }
 

@@ -82,7 +82,7 @@ const shapes: fc.Arbitrary<VendorShape> = fc
     style: fc.constantFrom('page', 'offset', 'cursor', 'link'),
     filter: fc.constantFrom(true, true, false),
     sized: fc.constantFrom(true, true, false),
-    fixedSize: fc.constantFrom(false, false, true),
+    otherSizes: fc.constantFrom('taken', 'taken', 'refused', 'ignored'),
     cap: fc.constantFrom(1000, 1000, 7),
     overlaps: fc.constantFrom(false, false, true),
     since: fc.constantFrom('from', 'after', 'minute', 'hours', 'earlier', 'created', 'edited', 'in part'),
@@ -209,8 +209,8 @@ const world = worlds.map((one) => {
 });
 
 /** Whether pages of other sizes can be asked for. */
-function hasSizes({ sized, fixedSize }: VendorShape): boolean {
-  return sized && !fixedSize;
+function hasSizes({ sized, otherSizes }: VendorShape): boolean {
+  return sized && otherSizes === 'taken';
 }
 
 function isNumbered({ style }: VendorShape): boolean {

@@ -23,8 +23,8 @@ export interface VendorShape {
   readonly filter: boolean;
   /** The page size can be asked for. */
   readonly sized: boolean;
-  /** Page sizes other than the feed's are refused. */
-  readonly fixedSize: boolean;
+  /** What page sizes other than the feed's get: pages of this size, a refusal, or pages of the feed's size. */
+  readonly otherSizes: 'taken' | 'refused' | 'ignored';
   /** Most rows on a page, for any requested size. */
   readonly cap: number;
   readonly order: 'updated' | 'newest' | 'id';
@@ -111,7 +111,7 @@ export const plainShape: VendorShape = {
   dated: true,
   filter: true,
   sized: true,
-  fixedSize: false,
+  otherSizes: 'taken',
   cap: 1000,
   order: 'updated',
   blanks: 0,
@@ -150,7 +150,7 @@ export const anyShape = {
   style: fc.constantFrom('page', 'offset', 'cursor', 'link', 'none'),
   filter: fc.boolean(),
   sized: fc.boolean(),
-  fixedSize: fc.constant(false),
+  otherSizes: fc.constant('taken'),
   cap: fc.constant(1000),
   order: fc.constantFrom('updated', 'updated', 'newest', 'id'),
   blanks: fc.constantFrom(0, 0, 3),
@@ -368,9 +368,11 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
     shows: (page) => page,
     async fetchPage(feed, request): Promise<SourcePage> {
       asked.push(request);
-      if (shape.fixedSize && request.pageSize !== feed.pageSize) refuse();
+      if (shape.otherSizes === 'refused' && request.pageSize !== feed.pageSize) refuse();
       vendor.beforeAnswer(asked.length);
-      const page = shape.isNextLost ? { ...answer(request), next: null } : answer(request);
+      const { pageSize } = shape.otherSizes === 'ignored' ? feed : request;
+      const found = answer({ ...request, pageSize });
+      const page = shape.isNextLost ? { ...found, next: null } : found;
       const inMs = ({ updated, ...row }: VendorRow) => ({ ...row, updated: Math.round(updated * 1_000) });
       const rows = shape.fractions ? (page.rows as VendorRow[]).map(inMs) : page.rows;
       const clocks = { serverDateMs: shape.dateless ? null : nowMs(), receivedAtMs: ownMs() };
@@ -393,7 +395,7 @@ export function refuseCursor(
 
 /** Errors by which a scan may end in front of such a vendor, instead of reading all its rows. */
 export function namedErrors(shape: VendorShape, rows: number): readonly string[] {
-  const { style, sized, fixedSize, isCut, endsOnItself, overlaps, pastEnd, ties, hides, beside } = shape;
+  const { style, sized, otherSizes, isCut, endsOnItself, overlaps, pastEnd, ties, hides, beside } = shape;
   if (style === 'none') return sized || isCut ? ['SCAN_BEYOND_REACH'] : [];
   // A last page whose rows were all on the page before looks like a place that is ignored.
   if (style === 'cursor' || style === 'link')
@@ -403,7 +405,7 @@ export function namedErrors(shape: VendorShape, rows: number): readonly string[]
       : [];
   // A refusal behind a full page may be a limit of paging, if no pages with other borders can be asked for.
   const isFirstTwice = style === 'page' && shape.first === 'one, zero is the same';
-  const canTell = !hides && (style === 'offset' || (sized && !fixedSize && !isFirstTwice));
+  const canTell = !hides && (style === 'offset' || (sized && otherSizes === 'taken' && !isFirstTwice));
   if (pastEnd === 'refused') return canTell ? [] : ['SOURCE_REQUEST_REFUSED'];
   // If each number shows the same page, the numbers may be ignored. So do positions in front of a few rows among hidden ones.
   return hides || pastEnd.endsWith('page') ? ['SCAN_PAGING_IGNORED'] : [];

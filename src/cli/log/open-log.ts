@@ -5,7 +5,8 @@ import type { CommitLog, LogReader } from '../../log/commit-log';
 import { type LogSpace, logFile } from '../../log/local/file/reader-connection';
 import { openLocalLog } from '../../log/local/local-log';
 import { openLocalReader } from '../../log/local/local-reader';
-import { createLogger, type Logger } from '../../logging/logger';
+import { createLogger, type LogFacts, type Logger } from '../../logging/logger';
+import { createRedactor } from '../../secrets/redaction';
 import type { CommandContext } from '../process/command-context';
 import { logProcessWarnings } from '../process/this-process';
 
@@ -89,12 +90,16 @@ function kafkaSettings(config: Config, { logger, signal }: OpenLogOptions) {
   };
 }
 
-/** Warnings of the log, for example about a partition without a leader, go to the person at the command. */
+/** Warnings of the log, for example about a partition without a leader, go to the person at the command, with their reason and remedy. */
 export function readersLogger(
   { log, secrets }: Config,
   { logging, note }: Pick<CommandContext, 'logging' | 'note'>,
 ): Logger {
-  const said = (message: string) => note(`highwater: ${message}\n`);
+  const redact = createRedactor(secrets);
+  const said = (message: string, { why, remedy }: LogFacts = {}) => {
+    const parts = [message, why === undefined ? '' : `Why: ${why}.`, remedy ?? ''];
+    note(`highwater: ${redact(parts.filter((part) => part !== '').join(' '))}\n`);
+  };
   return { ...createLogger({ ...log, level: 'error', secrets, ...logging }), warn: said, info: said };
 }
 

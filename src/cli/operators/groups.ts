@@ -80,7 +80,8 @@ async function withLog(
 /** Groups are called what their programs call them: without the prefix. */
 async function list(name: string | undefined, { log, config, flags, context }: Open): Promise<number> {
   const { length } = config.topicPrefix;
-  const found = await groupsOf(log, config.topicPrefix, NOT_SHOWN, context.signal);
+  const { signal } = context;
+  const found = await saying(NOT_SHOWN, log.groups(config.topicPrefix, signal));
   const missing = log.missing();
   if (found.length === 0 && missing !== null)
     throw new HighwaterError('LOG_MISSING', `there is no log in ${missing} yet`);
@@ -93,12 +94,19 @@ async function list(name: string | undefined, { log, config, flags, context }: O
   if (name !== undefined && wanted.length === 0) throw unknown(name, NOT_SHOWN);
   if (wanted.length === 0) context.note('highwater: no group has a position in the log.\n');
   const ends = new Map<string, TopicEnds>();
-  for (const { topic } of wanted)
-    if (!ends.has(topic)) ends.set(topic, await log.ends(topic, 'reachable', context.signal));
+  /** Groups that read open transactions may be ahead of the ends. */
+  const written = new Map<string, TopicEnds['ends']>();
+  for (const { topic, partition, next } of wanted) {
+    if (!ends.has(topic)) ends.set(topic, await saying(NOT_SHOWN, log.ends(topic, 'reachable', signal)));
+    if (next > (ends.get(topic)!.ends.get(partition) ?? next) && !written.has(topic))
+      written.set(topic, (await saying(NOT_SHOWN, log.ends(topic, 'written', signal))).ends);
+  }
   const rows = wanted.map(({ group, members, note = '', ...place }) => {
     const { topic, partition, next: position } = place;
     const end = ends.get(topic)!.ends.get(partition) ?? null;
-    const lag = end === null ? null : lagOf(place, end, ends.get(topic)!);
+    const last = written.get(topic)?.get(partition) ?? end ?? 0;
+    const isAhead = end !== null && position > end && position <= last;
+    const lag = end === null ? null : lagOf(place, isAhead ? position : end, ends.get(topic)!);
     const isLost = end !== null && lag === null;
     const why = isLost ? 'its position, which is no longer in the log' : note;
     return { group, members, topic, partition, position, end, lag, note: why };
@@ -118,8 +126,8 @@ function lagOf({ partition, next: position }: GroupPlace, end: number, { gaps }:
   return behind.reduce((lag, { after, next }) => lag - (next - after), end - position);
 }
 
-function groupsOf(log: ConsumerLog, prefix: string, now: string, signal: AbortSignal) {
-  return log.groups(prefix, signal).catch((error: unknown) => {
+function saying<T>(now: string, answer: Promise<T>): Promise<T> {
+  return answer.catch((error: unknown) => {
     throw ofCommand(error, now);
   });
 }
@@ -141,17 +149,19 @@ async function reset(name: string, { to, topic, yes }: ResetFlags, open: Open): 
     context.note('highwater: nothing was moved.\n');
     return 1;
   }
-  const stands = (await groupsOf(log, groupId, NOT_MOVED, signal)).find((one) => one.groupId === groupId);
+  const stands = (await saying(NOT_MOVED, log.groups(groupId, signal))).find(
+    (one) => one.groupId === groupId,
+  );
   const topics = topic?.map((one) => `${config.topicPrefix}${one}`) ?? stands?.places.map((one) => one.topic);
   const places = [];
   for (const one of new Set(topics)) {
-    const { topicId, ends } = await log.ends(one, to, signal);
+    const { topicId, ends } = await saying(NOT_MOVED, log.ends(one, to, signal));
     if (ends.size === 0 && topic !== undefined)
       throw usageError(`there is no topic ${one}`, NOT_MOVED, 'Name topics that `highwater topics` lists.');
     for (const [partition, next] of ends) places.push({ topic: one, topicId, partition, next: next! });
   }
   if (places.length === 0) throw unknown(name, NOT_MOVED);
-  await log.moveGroup(groupId, places, signal);
+  await saying(NOT_MOVED, log.moveGroup(groupId, places, signal));
   return list(name, open);
 }
 

@@ -64,8 +64,8 @@ export async function runCommand(
   const failures: HighwaterError[] = [];
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The reader (`| head`) or the terminal has gone. Otherwise what was written is cut short.
-    const isGone = error.code === 'EPIPE' || stdout.isTTY === true;
-    if (!isGone) failures.push(new HighwaterError('OUTPUT_FAILED', error.message, { cause: error }));
+    if (!isClosed(error) && stdout.isTTY !== true)
+      failures.push(new HighwaterError('OUTPUT_FAILED', error.message, { cause: error }));
     stdoutClosed.abort();
   });
   // If the reader of stderr (EPIPE) or its terminal has gone, publishing goes on.
@@ -106,9 +106,11 @@ function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }
 
-/** Whether the reader of a stream has gone. */
+/** How Node.js says that the reader of a pipe has gone, on Windows also `EOF`, or the reader of a connection. */
+const CLOSED: ReadonlySet<unknown> = new Set(['EPIPE', 'EOF', 'ECONNRESET']);
+
 function isClosed(error: unknown): boolean {
-  return error instanceof Error && (error as NodeJS.ErrnoException).code === 'EPIPE';
+  return error instanceof Error && CLOSED.has((error as NodeJS.ErrnoException).code);
 }
 
 /** A slow reader holds the command up until the signal; otherwise the text would pile up in memory. */

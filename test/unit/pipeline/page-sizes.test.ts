@@ -37,6 +37,20 @@ it.each(['page', 'offset', 'cursor', 'link'] as const)(
   },
 );
 
+it.each(['page', 'cursor', 'link'] as const)(
+  'an API by %s that ignores other page sizes, and hides rows where its pages meet, is not taken as read',
+  async (style) => {
+    const traits = { style, order: 'newest', ties: 'by page', linksNumbers: true } as const;
+    const { vendor, publisher } = await start({ ...traits, otherSizes: 'ignored' }, () => {});
+    vendor.rows.clear();
+    for (let i = 0; i < 60; i++) vendor.write(`w${100 + i}`, NOW - 5_000 + Math.floor(i / 15));
+    await publisher.poll();
+    expect(publisher.unknown()).not.toEqual([]);
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+    expect(publisher.logger.warnings.join()).toContain('may stand in the place of others');
+  },
+);
+
 it.each([
   ['page', 1],
   ['page', 4],

@@ -10,15 +10,15 @@ import { pagedSource } from '../../support/paged-source';
 type Row = readonly [id: string | null, updated: number | null];
 
 /**
- * Walks the pages of a server that answers with `show(page, request)`, two rows a page; requests count from 1.
+ * Walks the pages of a server that answers with `show(page, request, pageSize)`, two rows a page; requests count from 1.
  * @returns how the walk went, and the pages that were asked for
  */
 async function walk(
-  show: (page: number, request: number) => readonly Row[],
+  show: (page: number, request: number, pageSize: number) => readonly Row[],
   window: Partial<Window> = {},
 ): Promise<{ end: WalkEnd; next: number | null; asked: readonly number[]; pages: number }> {
-  const source = pagedSource(({ pageOffset }, request) =>
-    show(pageOffset, request).map(([id, updated]) => ({ id, updated })),
+  const source = pagedSource(({ pageOffset, pageSize }, request) =>
+    show(pageOffset, request, pageSize).map(([id, updated]) => ({ id, updated })),
   );
   const feed = testFeed('ipos');
   const reader = new PageReader(feed, source, unknownPaging(2), new AbortController().signal);
@@ -86,9 +86,8 @@ describe('a walk over pages', () => {
   it('is begun again when a row came twice: another one may be hidden behind it', async () => {
     const shown = (page: number, request: number): readonly Row[] =>
       request === 6 ? five.slice(0, 2) : pagesOf(five)(page);
-    // The first page shows that the other page size is taken.
-    const again = [0, 0, 1, 2, 3, 2, 1, 0];
-    expect((await walk(shown)).asked).toEqual([0, 1, 2, 3, 3, 2, 1, 0, ...again]);
+    // The first page shows that another page size is not taken.
+    expect((await walk(shown)).asked).toEqual([0, 1, 2, 3, 3, 2, 1, 0, 0, 3, 2, 1, 0]);
   });
 
   it('is begun again when a row came twice and the page that ends the window holds others', async () => {
@@ -99,9 +98,7 @@ describe('a walk over pages', () => {
       page === 2 && request < 9 ? [rows[3]!, rows[4]!] : pagesOf(rows)(page);
     const { end, asked } = await walk(shown, { second: 100 });
     expect(end).toBe('all-read');
-    // Row f shows that ties may change places, so several walks have to bring nothing new.
-    expect(asked.slice(0, 17)).toEqual([0, 1, 2, 3, 4, 3, 2, 1, 0, 0, 0, 1, 2, 3, 2, 1, 0]);
-    expect(asked).toHaveLength(17 + 4 * 4);
+    expect(asked).toEqual([0, 1, 2, 3, 4, 3, 2, 1, 0, 0, 3, 2, 1, 0, 3, 2, 1, 0]);
   });
 
   it('does not take rows without a time behind its second for the row that came twice', async () => {
@@ -210,8 +207,8 @@ describe('a walk over pages', () => {
   });
 
   it('over pages that begin with the last row of the page before ends when twenty rows have come in the same places', async () => {
-    const overlapping = (page: number) =>
-      page === 0 ? five.slice(0, 2) : five.slice(2 * page - 1, 2 * page + 1);
+    const overlapping = (page: number, _request: number, size: number) =>
+      page === 0 ? five.slice(0, size) : five.slice(size * page - 1, size * page - 1 + size);
     const { end, pages } = await walk(overlapping);
     expect(end).toBe('all-read');
     expect(pages).toBeLessThan(50);

@@ -44,6 +44,17 @@ it.each(cases)('%i records are read, and deletes are noticed: %j', async (rows, 
   expect(publisher.unknown()).toEqual([]);
 });
 
+it.each([1, 7])('a feed of %i records whose page 0 is page 1 is read', async (rows) => {
+  await start(rows, { first: 'one, zero is the same', order: 'newest' });
+  await publisher.poll();
+  await publisher.poll({ wide: true });
+  expect([publisher.unknown(), publisher.offset().snapshot]).toEqual([[], 'complete']);
+  publisher.vendor.write('n', NOW);
+  publisher.vendor.rows.delete('r0');
+  expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+  expect(publisher.unknown()).toEqual([]);
+});
+
 it('many records of one second that fill pages are read', async () => {
   await start(50);
   for (let i = 0; i < 200; i++) publisher.vendor.write(`s${i}`, NOW - 100);

@@ -13,7 +13,7 @@ async function start(filter: boolean, rowsOfSeconds: readonly number[]): Promise
     const rows = [...vendor.rows.values()]
       .filter(({ updated }) => updated >= since)
       .sort((a, b) => a.updated - b.updated)
-      .slice(0, pageSize);
+      .slice(0, Math.min(pageSize, publisher.shape.cap));
     const last: VendorRow | undefined = rows.at(-1);
     return { ...page, rows, next: JSON.stringify({ after: null, blanks: 0, since: last?.updated ?? since }) };
   };
@@ -49,6 +49,46 @@ it.each([
     const publisher = await start(filter, [...Array(before).fill(1), 25, ...Array(5).fill(1)]);
     await expect(publisher.poll()).rejects.toMatchObject({ code: 'SCAN_CURSOR_REPEATED' });
     expect(publisher.offset().snapshot).not.toBe('complete');
+  },
+);
+
+it.each(
+  [[1], [2], [9], [1, 1], [1, 3], [2, 2]].flatMap((rows) => [
+    { rows, filter: true },
+    { rows, filter: false },
+  ]),
+)('is read, too, if it has few rows: %j', async ({ rows, filter }) => {
+  const publisher = await start(filter, rows);
+  await publisher.poll();
+  await publisher.poll();
+  expect([publisher.unknown(), publisher.offset().snapshot]).toEqual([[], 'complete']);
+  publisher.vendor.write('later', NOW - 100);
+  await publisher.poll();
+  publisher.vendor.rows.delete('r0-0');
+  expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+  expect(publisher.logger.warnings).toEqual([]);
+});
+
+it.each([true, false])(
+  'is not taken as read if all rows are of one second that is wider than a page (with a filter: %s)',
+  async (filter) => {
+    const publisher = await start(filter, [25]);
+    publisher.shape.cap = 10;
+    await publisher.restart({ feed: { ...publisher.feed, pageSize: 1_000 } });
+    await expect(publisher.poll()).rejects.toMatchObject({ code: 'SCAN_CURSOR_REPEATED' });
+  },
+);
+
+it.each([false, true])(
+  'has a record deleted though its last page is the last of three ties alone (pages overlap: %s)',
+  async (overlaps) => {
+    const shape = { style: 'cursor', endless: true, endsInLast: true, overlaps } as const;
+    const publisher = await styledPublisher(shape, { pageSize: 10 });
+    for (let i = 0; i < 15; i++) publisher.vendor.write(`r${10 + i}`, NOW - 9_000 + Math.min(i, 12));
+    await publisher.poll();
+    publisher.vendor.rows.delete('r15');
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+    expect(publisher.logger.warnings).toEqual([]);
   },
 );
 

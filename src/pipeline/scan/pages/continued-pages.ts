@@ -1,5 +1,6 @@
 import { HighwaterError } from '../../../errors';
 import { type FetchedPage, type PageFacts, pageBehind, repeats } from './page-facts';
+import { LEAST_EVIDENCE } from './paging';
 import { isCode } from './refusals';
 
 /**
@@ -22,7 +23,8 @@ export class ContinuedPages {
   private longest = 0;
 
   /**
-   * @param fetch null: the body was too large @param fullLength how long pages get, as far as is known
+   * @param fetch null: the body was too large @param pageSize rows that are asked for
+   * @param fullLength how long pages get, as far as is known
    * @param isThorough the end of each walk has to be proved @param doubt takes note of a page that may be the last one
    */
   constructor(
@@ -32,6 +34,7 @@ export class ContinuedPages {
       continuation: string | undefined,
       pageSize?: number,
     ) => Promise<FetchedPage | null>,
+    private readonly pageSize: () => number,
     private readonly fullLength: () => number,
     private readonly isThorough = () => false,
     private readonly doubt: (last: FetchedPage) => void = () => {},
@@ -113,14 +116,20 @@ export class ContinuedPages {
     const { facts } = page;
     const { length } = facts;
     // The last row alone comes again as well.
+    const isOne = length === 1 && (pages.size > 1 || this.pageSize() > 1);
     const isFull = length >= longest && (this.from === 0 || length >= this.fullLength());
-    if (latest === null || !isFull || (length === 1 && pages.size > 1) || isOther(page, latest)) return false;
-    if (repeats(facts, latest.facts) || beginsSecondAgain(facts, latest.facts)) return true;
-    // A shorter page has rows behind it, so it has to name another one.
-    const shorter = await this.fetch(this.from, place, Math.ceil(length / 2)).catch((error) => {
+    if (latest === null || !isFull || isOne || isOther(page, latest)) return false;
+    const isAll = repeats(facts, latest.facts);
+    const mayBeAll = isAll && length < Math.min(this.pageSize(), LEAST_EVIDENCE) && length % 5 !== 0;
+    if (isAll ? !mayBeAll : beginsSecondAgain(facts, latest.facts)) return true;
+    const half = Math.ceil(length / 2);
+    const shorter = await this.fetch(this.from, place, half).catch((error) => {
       if (!isCode(error, ['SCAN_CURSOR_EXPIRED'])) throw error;
       return null;
     });
+    // The API gives pages of any length, and this one is shorter than it was asked for. No API cuts pages at such a length.
+    if (isAll) return shorter?.facts.length !== half;
+    // A shorter page has rows behind it, so it has to name another one.
     const next = shorter !== null && shorter.facts.length < length ? shorter.next : null;
     if (next === null) this.doubt(page);
     return next === place;

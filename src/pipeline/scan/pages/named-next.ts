@@ -163,7 +163,12 @@ export class NamedNext {
    */
   private async showAsMany(rows: number, from: number, pageSize: number): Promise<boolean | null> {
     const fetch = (second: number, continuation?: string) => this.fetch(second, continuation, pageSize);
-    const pages = new ContinuedPages(this.feed.name, fetch, () => 0);
+    const pages = new ContinuedPages(
+      this.feed.name,
+      fetch,
+      () => pageSize,
+      () => 0,
+    );
     const seen = new Set<string>();
     const lengths: number[] = [];
     for (let sum = 0; ; ) {

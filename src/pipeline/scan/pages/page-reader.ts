@@ -50,8 +50,7 @@ export class PageReader {
   /** The latest page, if it is full, and its total counts no rows behind it. */
   private counted: ReadPage | null = null;
   private first: PageFacts | null = null; // the latest first page
-  /** Anchor → the last page by number that had rows. */
-  private readonly last = new Map<number, Numbered>();
+  private readonly last = new Map<number, Numbered>(); // anchor → the last page by number that had rows
   /** Rows that the answers may not have shown. */
   readonly announced: Announced;
   readonly endTest = new EndTest(this);
@@ -77,6 +76,7 @@ export class PageReader {
     this.continued = new ContinuedPages(
       feed.name,
       (...asked) => this.fetchContinued(...asked),
+      () => this.known.pageSize,
       () => this.fullLength(),
       () => this.endTest.isThorough,
       ({ facts }) => this.announced.noteDoubt(facts.length),
@@ -220,8 +220,7 @@ export class PageReader {
       page = await this.endTest.proved(page, this.pagesBefore(from, n, before), ask);
     if (page === null) return page;
     const { total, facts } = page;
-    if (facts.length === 0) await this.noteEnd(from, page, before);
-    if (facts.length === 0) return page;
+    if (facts.length === 0) return this.noteEnd(from, page, before).then(() => page);
     const read = { from, n, pageSize: this.known.pageSize, page };
     // Some APIs count no further than so many rows. Then the pages behind them have others, and pages may have become shorter.
     const isCounted = before + facts.length === total;
@@ -355,18 +354,19 @@ export class PageReader {
       const last = this.last.get(from);
       if (last === undefined || last.offset >= offset || !isCode(error, REFUSALS)) throw error;
       const full = last.n === 0 ? this.feed.pageSize : Math.min(this.fullLength(), last.longest);
-      const isFull = last.length >= full;
-      const mayBeLimit = isFull && !isCode(error, ['SOURCE_NOT_FOUND']);
+      const mayBeLimit = last.length >= full && !isCode(error, ['SOURCE_NOT_FOUND']);
       const read = { ...last, from, shown: rows };
       if (mayBeLimit && !(await showsEnd(this.feed, this, read, this.isWhole(from)))) throw error;
       return endBehind(last, offset, error, (place) => this.fetchNumbered(from, place));
     }
   }
 
-  private noted(from: number, n: number, page: FetchedPage | null, offset = this.known.begin) {
-    const { last } = this;
+  private noted(from: number, number: number, page: FetchedPage | null, offset = this.known.begin) {
+    const { last, first } = this;
     const { pageSize } = this.known;
     const length = page?.facts.length ?? 0;
+    // Numbers that count from 1 show the first page twice.
+    const n = number === 1 && length > 0 && first !== null && haveSameKeys(page!.facts, first) ? 0 : number;
     const known = last.get(from);
     const isLater = known === undefined || known.offset <= offset || known.pageSize !== pageSize;
     const longest = Math.max(length, known?.pageSize === pageSize ? known.longest : 0);

@@ -128,8 +128,8 @@ export class PageWalk {
       if (this.isNews) this.quietBorders = 0;
       else if (this.hasOtherBorders) this.quietBorders++;
       this.hasOtherBorders = false;
-      // Other borders show other rows: ties change places.
-      this.isShuffled ||= this.hasMovedBorders && (this.isNews || this.names < this.ids);
+      // Other borders than before show other rows: ties change places.
+      this.isShuffled ||= walk > 0 && this.hasMovedBorders && (this.isNews || this.names < this.ids);
       if (this.hasAllRows()) return 'all-read';
 
       // Shuffled ties would not come in the same order again. So many rows that do are where the server has them.

@@ -48,8 +48,9 @@ export class WindowReader {
   }
 
   /** The pages behind the first one. */
-  async *behind(first: FetchedPage): AsyncGenerator<FetchedPage> {
+  async *behind(begin: FetchedPage): AsyncGenerator<FetchedPage> {
     const { feed, reader, window } = this;
+    let first = begin;
     this.page = first;
     const behind = await behindFirstPage(feed, reader, window.from, first);
     if (window.second !== null && !reader.paging().ordered) this.end = 'not-in-order';
@@ -63,6 +64,8 @@ export class WindowReader {
           // Pages of another size may stand still at a second where pages of the usual size do not.
           if (joins || !walk.hasMovedBorders || !isCode(error, ['SCAN_CURSOR_REPEATED'])) throw error;
           joins = true;
+          first = await reader.readFirst(window.from);
+          yield first;
           continue;
         }
         this.next = walk.next;

@@ -66,7 +66,8 @@ export function pagingIgnored(
 }
 
 /**
- * Asks for pages of another size from now on, unless the API refuses the first page of that size: some know only a few sizes.
+ * Asks for pages of another size from now on, unless the API refuses the first page of that size, or gives a longer one: some know only a
+ * few sizes.
  * @returns whether pages have the other size. Also after an error they have the size from before
  */
 export async function tryPageSize(reader: PageReader, size: number, from: number): Promise<boolean> {
@@ -74,7 +75,8 @@ export async function tryPageSize(reader: PageReader, size: number, from: number
   reader.setPaging(withPageSize(reader.paging(), size));
   let isTaken = false;
   try {
-    isTaken = (await unlessRefused(reader.read(from, 0, 0))) !== null;
+    const first = await unlessRefused(reader.read(from, 0, 0));
+    isTaken = first !== null && (first === 'page-size-changed' || first.facts.length <= size);
   } finally {
     if (!isTaken) reader.setPaging({ ...reader.paging(), pageSize, longestPage });
   }
