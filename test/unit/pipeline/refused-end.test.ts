@@ -44,7 +44,7 @@ it.each(cases)('%i records are read, and deletes are noticed: %j', async (rows, 
   expect(publisher.unknown()).toEqual([]);
 });
 
-it.each([1, 7])('a feed of %i records whose page 0 is page 1 is read', async (rows) => {
+it.each([1, 7, 12, 19, 24, 30, 50])('a feed of %i records whose page 0 is page 1 is read', async (rows) => {
   await start(rows, { first: 'one, zero is the same', order: 'newest' });
   await publisher.poll();
   await publisher.poll({ wide: true });

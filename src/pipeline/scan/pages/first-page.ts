@@ -96,15 +96,18 @@ async function behindByNumber(
   const mayBeCap = isShort && asked.unit !== 'record';
   if (mayBeCap) reader.setPaging(withPageSize(asked, page.length));
 
-  const ask = () => reader.read(anchor, 1, page.length);
-  let successor = await ask().catch((error) => {
-    if (!mayBeCap) throw error;
-    orRefusal(error, REFUSALS);
-    reader.setPaging(asked); // some APIs know only a few page sizes
-    return ask();
-  });
+  const ask = (number: number, rows: number) =>
+    reader.read(anchor, number, rows).catch((error) => {
+      if (!mayBeCap) throw error;
+      orRefusal(error, REFUSALS);
+      // Some APIs know only a few page sizes, or refuse pages behind the last one, which the cut makes look full.
+      reader.setPaging(asked);
+      return reader.read(anchor, number, rows);
+    });
+  let successor = await ask(1, page.length);
   // The end depends on this answer, so an empty answer has to come twice.
-  if (successor !== 'page-size-changed' && successor.facts.length === 0) successor = await ask();
+  if (successor !== 'page-size-changed' && successor.facts.length === 0)
+    successor = await ask(1, page.length);
   if (successor === 'page-size-changed') return successor;
   if (successor.facts.length > 0 && unit === null && isSmall && !odd) {
     reader.setPaging(asked);
@@ -126,7 +129,13 @@ async function behindByNumber(
   }
 
   // The server counts from 1, or it ignores paging.
-  const third = await reader.read(anchor, 2, page.length + successor.facts.length);
+  const first = successor;
+  const third = await ask(2, page.length + first.facts.length).catch((error) => {
+    // Nothing is behind a short page.
+    if (!isShort) throw error;
+    orRefusal(error, REFUSALS);
+    return pageBehind(first);
+  });
   if (third === 'page-size-changed') return third;
   const ignored = repeats(third.facts, page);
   if (!ignored && third.facts.length > 0) return mayBeCap ? capOrNews(reader, anchor, page, asked) : 'more';
