@@ -75,6 +75,17 @@ describe('behind a first page', () => {
     throw new HighwaterError('SOURCE_BODY_TOO_LARGE', 'large');
   };
 
+  it.each([
+    ['is all that there is', null, null],
+    ['leaves some out if it says that more rows follow', false, { by: 'more' }],
+  ])('that is short and comes again %s', async (_, isLast, hidden) => {
+    const source = pagedSource(() => rows(5));
+    const feed = { ...testFeed('ipos'), pageSize: 30 };
+    const reader = new PageReader(feed, source, { ...known, unit: null }, new AbortController().signal);
+    await behindFirstPage(feed, reader, 0, { ...(await reader.readFirst(0)), isLast });
+    expect(reader.announced.hidden).toEqual(hidden);
+  });
+
   it('that is full there are more pages, which one request shows', async () => {
     expect(await look(pages(rows(60)))).toMatchObject({ end: 'more', asked: [[1, 30]] });
   });

@@ -29,7 +29,13 @@ export async function behindFirstPage(
   anchor: number,
   page: FetchedPage,
 ): Promise<Behind> {
-  if (reader.kind === 'numbered') return behindByNumber(feed, reader, anchor, page.facts);
+  if (reader.kind === 'numbered') {
+    const behind = await behindByNumber(feed, reader, anchor, page.facts);
+    // The API says that more rows follow, and shows those of this page again.
+    if (page.isLast === false && typeof behind !== 'string' && behind.facts.length > 0)
+      await reader.noteEnd(anchor, { ...behind, isLast: false }, page.facts.length);
+    return behind;
+  }
   if (reader.kind === 'single' && mayBeCut(feed, page)) throw onlyPageFull(feed, anchor, page);
   return page.next === null ? pageBehind(page) : 'more';
 }
