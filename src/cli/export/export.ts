@@ -162,6 +162,7 @@ async function wanted(
   const inLog = await log.topicNames();
   const named = [...config.feeds, ...feedDefinitions].find((feed) => feed.name === name);
   const topic = meantTopic(named?.topic ?? name, config, inLog);
+  // An export does not wait: without the topic this throws.
   missingTopicNote(topic, config, { follow: false, inLog, place });
   const { feed, topics } = typesIn(topic, config);
   if (asOf === undefined) {

@@ -97,7 +97,8 @@ export function readersLogger(
 ): Logger {
   const redact = createRedactor(secrets);
   const said = (message: string, { why, remedy }: LogFacts = {}) => {
-    const parts = [message, why === undefined ? '' : `Why: ${why}.`, remedy ?? ''];
+    const reason = why === undefined ? '' : `Why: ${String(why).replace(/\.$/, '')}.`;
+    const parts = [message, reason, remedy ?? ''];
     note(`highwater: ${redact(parts.filter((part) => part !== '').join(' '))}\n`);
   };
   return { ...createLogger({ ...log, level: 'error', secrets, ...logging }), warn: said, info: said };

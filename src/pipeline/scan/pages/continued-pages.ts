@@ -119,16 +119,17 @@ export class ContinuedPages {
     const isOne = length === 1 && (pages.size > 1 || this.pageSize() > 1);
     const isFull = length >= longest && (this.from === 0 || length >= this.fullLength());
     if (latest === null || !isFull || isOne || isOther(page, latest)) return false;
-    const isAll = repeats(facts, latest.facts);
-    const mayBeAll = isAll && length < Math.min(this.pageSize(), LEAST_EVIDENCE) && length % 5 !== 0;
-    if (isAll ? !mayBeAll : beginsSecondAgain(facts, latest.facts)) return true;
+    const isSame = repeats(facts, latest.facts);
+    // So few rows may be the whole feed. Where APIs cap pages, it is at a multiple of 5.
+    const mayBeAll = length < Math.min(this.pageSize(), LEAST_EVIDENCE) && length % 5 !== 0;
+    if (isSame ? !mayBeAll : beginsSecondAgain(facts, latest.facts)) return true;
     const half = Math.ceil(length / 2);
     const shorter = await this.fetch(this.from, place, half).catch((error) => {
       if (!isCode(error, ['SCAN_CURSOR_EXPIRED'])) throw error;
       return null;
     });
-    // The API gives pages of any length, and this one is shorter than it was asked for. No API cuts pages at such a length.
-    if (isAll) return shorter?.facts.length !== half;
+    // If the API gives as many rows as it is asked for, and gave fewer than the page size, these are all.
+    if (isSame) return shorter?.facts.length !== half;
     // A shorter page has rows behind it, so it has to name another one.
     const next = shorter !== null && shorter.facts.length < length ? shorter.next : null;
     if (next === null) this.doubt(page);

@@ -135,12 +135,12 @@ async function behindByNumber(
   }
 
   // The server counts from 1, or it ignores paging.
-  const first = successor;
-  const third = await ask(2, page.length + first.facts.length).catch((error) => {
-    // Nothing is behind a short page.
+  const second = successor;
+  const third = await ask(2, page.length + second.facts.length).catch((error) => {
+    // A refusal behind a short page is the end.
     if (!isShort) throw error;
     orRefusal(error, REFUSALS);
-    return pageBehind(first);
+    return pageBehind(second);
   });
   if (third === 'page-size-changed') return third;
   const ignored = repeats(third.facts, page);
