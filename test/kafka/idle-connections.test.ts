@@ -1,9 +1,11 @@
 import path from 'node:path';
 import { assertReadable } from '../../src/log/kafka/admin/examine';
+import { kafkaClient } from '../../src/log/kafka/connection/client';
 import { readingCluster } from '../../src/log/kafka/connection/cluster';
 import { build } from '../support/build';
-import { kafkaWorld } from '../support/kafka-world';
+import { kafkaWorld, plainKafka } from '../support/kafka-world';
 import { apiEnv, simulatedApi } from '../support/simulated-api';
+import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
 import { rests, startWatched, type WatchedProcess } from '../support/watched-process';
@@ -72,4 +74,24 @@ it('topics that are read at once over one connection leave no socket behind', as
   await assertReadable(cluster, topics, 'reading', { brokers: [], ssl: null, sasl: null });
   await cluster.disconnect();
   await until(() => sockets() <= before);
+});
+
+it('a request that is sent while its connection ends has an answer or fails, at whatever moment', async () => {
+  const client = kafkaClient(plainKafka(kafka.brokers()), 'test', quietLogger());
+  // The moments within one turn of the event loop, as counts of finished promises.
+  for (const moment of Array.from({ length: 15 }, (_, count) => count)) {
+    for (const isAskedFirst of [true, false]) {
+      const cluster = readingCluster(client);
+      await cluster.connect();
+      await cluster.refreshMetadata();
+      const broker = await cluster.findBroker({ nodeId: cluster.getNodeIds()[0]! });
+      const end = async () => {
+        for (let count = 0; count < moment; count++) await null;
+        await broker.connectionPool.pool[0]!.disconnect();
+      };
+      const ask = () => broker.metadata([]).catch((error: Error) => error);
+      await Promise.all(isAskedFirst ? [ask(), end()] : [end(), ask()]);
+      await cluster.disconnect();
+    }
+  }
 });

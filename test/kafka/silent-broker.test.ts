@@ -38,6 +38,25 @@ it('a publisher says that a page is not written yet, and when it is', async () =
   ]);
 });
 
+it('a publisher says that it cannot take over a feed yet, and when it has', async () => {
+  const said: string[] = [];
+  const say = (message: string) => void said.push(message);
+  const logger = { ...quietLogger(), warn: say, info: say };
+  const log = kafka.log({ brokers: kafka.server().brokers, logger });
+  await (await log.acquire(topics(), deadline())).release();
+  expect(said).toEqual([]);
+
+  proxy().freeze();
+  const acquired = log.acquire(topics(), deadline());
+  await until(() => said.length > 0);
+  proxy().thaw();
+  await acquired;
+  expect(said).toEqual([
+    'Taking over feed ipos has not succeeded for 10 s. It is tried again.',
+    'Taking over feed ipos succeeds again.',
+  ]);
+});
+
 it('`tail` says that the brokers no longer answer, and when they do', async () => {
   const log = kafka.log();
   const session = await log.acquire(topics(), deadline());

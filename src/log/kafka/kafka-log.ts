@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { sharedController, unlessAborted } from '../../async/wait';
 import { HighwaterError } from '../../errors';
+import { Outage } from '../../logging/outage';
 import type { CommitLog, FeedSession, FeedTopics } from '../commit-log';
 import type { Grant, Membership } from '../membership';
 import { allTopics, isCompacted } from '../topics';
@@ -100,15 +101,20 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
       closing.signal.throwIfAborted();
       // Partitions are read side by side, and each read waits on it.
       setMaxListeners(0, signal);
-      // An acquisition that was given up and still runs would fence this one.
-      await unlessAborted(acquiring.get(topics.feed) ?? Promise.resolve(), signal);
-      const session = acquire(topics, signal, grant);
-      acquiring.set(
-        topics.feed,
-        session.catch(() => undefined),
-      );
+      const outage = new Outage(`Taking over feed ${topics.feed}`, logger);
+      outage.began();
+      // One that was given up and still runs would fence this one.
+      const before = acquiring.get(topics.feed) ?? Promise.resolve();
       try {
-        return await unlessAborted(session, signal, (abandoned) => abandoned.release());
+        await unlessAborted(before, signal);
+        const session = acquire(topics, signal, grant);
+        acquiring.set(
+          topics.feed,
+          session.catch(() => undefined),
+        );
+        const acquired = await unlessAborted(session, signal, (abandoned) => abandoned.release());
+        outage.over();
+        return acquired;
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof HighwaterError) throw error;
@@ -122,6 +128,8 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
           transactionalId: transactionalId(topics.feed),
           topics: allTopics(topics).map(({ name }) => name),
         });
+      } finally {
+        outage.end();
       }
     },
     append: shared.append,

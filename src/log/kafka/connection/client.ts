@@ -6,6 +6,7 @@ import { clientRetry } from './cluster';
 import type { CodecName } from './compression';
 import { tolerateLeaderless } from './guards/cluster-questions';
 import { adaptBrokers, keepReasons } from './guards/each-broker';
+import { failUnanswered } from './guards/final-disconnect';
 import { endingSilent } from './guards/silent-connections';
 import { guardedListeners, socketFactory } from './guards/sockets';
 import { queueWatch } from './guards/throttling';
@@ -75,6 +76,7 @@ export function kafkaClient(
   return adaptBrokers(kafka, (broker, cluster) => {
     tolerateLeaderless(broker, cluster);
     keepReasons(broker);
+    failUnanswered(broker);
     watchQueues(broker);
   });
 }

@@ -107,6 +107,8 @@ export interface BrokerConnection {
   send<T>(call: ApiCall<T>): Promise<T>;
   /** @throws KafkaJSConnectionError */
   failIfNotConnected(): void;
+  /** Waits for the answers to requests that are under way. */
+  disconnect(): Promise<unknown>;
   readonly requestQueue: RequestQueue;
 }
 
@@ -128,6 +130,7 @@ export interface RequestQueue {
   scheduleCheckPendingRequests(): void;
   /** Called for each answer, with the time for which the broker reads nothing more from this client, in ms. */
   maybeThrottle(ms: number | null | undefined): void;
+  rejectAll(error: Error): void;
 }
 
 export interface ProduceAnswer {
