@@ -79,6 +79,7 @@ interface Unrest {
 const shapes: fc.Arbitrary<VendorShape> = fc
   .record({
     ...anyShape,
+    order: fc.constantFrom('updated', 'updated', 'newest', 'id', 'rank'),
     style: fc.constantFrom('page', 'offset', 'cursor', 'link'),
     filter: fc.constantFrom(true, true, false),
     sized: fc.constantFrom(true, true, false),

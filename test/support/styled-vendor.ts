@@ -27,7 +27,8 @@ export interface VendorShape {
   readonly otherSizes: 'taken' | 'refused' | 'ignored';
   /** Most rows on a page, for any requested size. */
   readonly cap: number;
-  readonly order: 'updated' | 'newest' | 'id';
+  /** `rank`: by a value that any write may change. */
+  readonly order: 'updated' | 'newest' | 'id' | 'rank';
   /** Pages without rows that come before each page with rows but the first; cursors and links name them as others. */
   readonly blanks: number;
   /** They come before the first page, too. */
@@ -441,7 +442,14 @@ export function styledFeed(
 function keyOf({ id, updated, notes }: VendorRow, order: VendorShape['order']): readonly (string | number)[] {
   const unique = [id, updated, String(notes)];
   if (order === 'id') return unique;
+  if (order === 'rank') return [rankOf(`${id} ${notes}`), ...unique];
   return order === 'updated' ? [updated, ...unique] : [-updated, ...unique];
+}
+
+function rankOf(text: string): number {
+  let hash = 7;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return Math.abs(hash) % 1_000;
 }
 
 /** Neighbours of the same second change places. */

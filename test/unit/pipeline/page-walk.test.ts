@@ -206,6 +206,17 @@ describe('a walk over pages', () => {
     expect(requests).toBe(12);
   });
 
+  it('says so soon, too, in front of a long list in another order each time, though rows are created meanwhile', async () => {
+    let requests = 0;
+    const list = (_page: number, request: number): readonly Row[] => {
+      requests = request;
+      const length = 50 + Math.floor(request / 3);
+      return Array.from({ length }, (_, i) => [`r${(i + request) % length}`, 100] as const);
+    };
+    await expect(walk(list, { reach: 1_000_000 })).rejects.toMatchObject({ code: 'SCAN_PAGING_IGNORED' });
+    expect(requests).toBeLessThan(20);
+  });
+
   it('over pages that begin with the last row of the page before ends when twenty rows have come in the same places', async () => {
     const overlapping = (page: number, _request: number, size: number) =>
       page === 0 ? five.slice(0, size) : five.slice(size * page - 1, size * page - 1 + size);

@@ -16,11 +16,11 @@ const QUIET_WALKS = { ifAsManyIds: 4, else: 6 };
 export const MOST_RESTARTS = 3;
 
 /**
- * The end of a window of n records comes after at most n pages, for any unit of paging. If ties are shuffled on each request, pages
- * of one row each have shown two thirds of the records by then. On a longer climb, the server ignores paging. So it does if that many
- * pages bring nothing new, and do not get shorter, for each record behind the first page.
+ * If ties are shuffled on each request, pages of one row each, as many as there are records, show two thirds of them. The server ignores
+ * paging if pages go on without anything new, and do not get shorter, for this many rows a record behind the first page and some pages more.
+ * Some records have two rows.
  */
-const MOST_PAGES_A_RECORD = 2;
+const MOST_ROWS_A_RECORD = 3;
 const MORE_PAGES = 10;
 
 /** So many pages in a row that have only rows of the time since the walk began. */
@@ -231,8 +231,10 @@ export class PageWalk {
         if ((this.last?.length ?? 0) < (this.first?.length ?? 0)) return null;
         throw beyondReach(this.feed, this.window);
       }
-      const behind = this.seen.size - (this.first?.length ?? 0);
-      if (quiet > MOST_PAGES_A_RECORD * Math.max(0, behind) + MORE_PAGES)
+      const behind = Math.max(0, this.seen.size - (this.first?.length ?? 0));
+      // One row may join a page to the page before.
+      const ownRows = Math.max(1, (this.last?.length ?? 0) - 1);
+      if (quiet > (MOST_ROWS_A_RECORD * behind) / ownRows + MORE_PAGES)
         throw pagingIgnored(this.feed, this.window, n, this.seen.size);
       const page = await this.reader.read(this.window.from, n, begin);
       if (page === 'page-size-changed') return page;
@@ -255,12 +257,10 @@ export class PageWalk {
         this.rows += named;
         this.shown.unshift(page);
       }
-      if (isEnd)
-        return this.looksBeyond && this.later > 0 ? yield* this.beyond(n, begin + page.facts.length) : null;
+      const end = begin + page.facts.length;
+      if (isEnd) return this.looksBeyond && this.later > 0 ? yield* this.beyond(n, end) : null;
       this.last = page.facts;
-      this.begins.push(
-        Math.min(begin + page.facts.length, n === 0 ? this.secondBegin : Number.POSITIVE_INFINITY),
-      );
+      this.begins.push(n === 0 ? Math.min(end, this.secondBegin) : end);
     }
   }
 
