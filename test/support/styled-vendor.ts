@@ -86,6 +86,8 @@ export interface VendorShape {
   readonly keyset: 'no' | 'refused' | 'not found' | 'first page' | 'empty';
   /** The pages that a cursor or a link leads to show the rows as they were at the first page. */
   readonly held: boolean;
+  /** How long a cursor or a link is good, in ms. */
+  readonly lives: number;
   /** Seconds by which the vendor's clock is ahead of the program's; less than 0: behind it. */
   readonly skew: number;
   /** Answers have no header `Date`. */
@@ -142,6 +144,7 @@ export const plainShape: VendorShape = {
   hidesWrites: false,
   keyset: 'no',
   held: false,
+  lives: Number.POSITIVE_INFINITY,
   skew: 0,
   dateless: false,
 };
@@ -188,6 +191,7 @@ export const anyShape = {
   hidesWrites: fc.constant(false),
   keyset: fc.constant('no'),
   held: fc.constant(false),
+  lives: fc.constant(Number.POSITIVE_INFINITY),
   skew: fc.constant(0),
   dateless: fc.constant(false),
 } satisfies { readonly [Member in keyof VendorShape]: fc.Arbitrary<VendorShape[Member]> };
@@ -202,6 +206,8 @@ export interface StyledVendor extends Source {
   readonly created: Map<string, number>;
   /** The rows that continued pages show, by number, if the shape is `held`. A replica has the array of its vendor. */
   held: (readonly KeyedRow[])[];
+  /** Cursor or link → when an answer named it last, own clock in ms. A replica has the map of its vendor. */
+  namedAt: Map<string, number>;
   /** Called before each answer with the number of the request, from 1. */
   beforeAnswer(request: number): void;
   /** Changes `next`, given the earlier ones. */
@@ -342,6 +348,7 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
   function placeOf(continuation: string | undefined): Place & { readonly isGone?: boolean } {
     const first = { after: null, page: 0, blanks: shape.beginsBlank ? shape.blanks : 0 };
     if (continuation === undefined) return first;
+    if (ownMs() - (vendor.namedAt.get(continuation) ?? 0) > shape.lives) refuseCursor();
     if (shape.keyset === 'no') return JSON.parse(continuation);
     const row = vendor.rows.get(continuation);
     return row === undefined ? { ...first, isGone: true } : { ...first, after: keyOf(row, shape.order) };
@@ -350,6 +357,7 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
   function nameOf(place: Place): string {
     const next = vendor.named(JSON.stringify(place), named);
     named.push(next);
+    vendor.namedAt.set(next, ownMs());
     return next;
   }
 
@@ -364,6 +372,7 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
     asked,
     created,
     held: [],
+    namedAt: new Map(),
     beforeAnswer() {},
     named: (next) => next,
     shows: (page) => page,

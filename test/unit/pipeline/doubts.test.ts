@@ -4,6 +4,7 @@ import type { PageRequest } from '../../../src/source/source';
 import { testFeed } from '../../support/feeds';
 import { reconciled } from '../../support/operations';
 import { ipo } from '../../support/records';
+import { styledPublisher } from '../../support/styled-publisher';
 import { type TestPublisher, testPublisher } from '../../support/test-publisher';
 
 /** APIs that show contents of a record that readers have had before. */
@@ -357,4 +358,19 @@ it('a record without a time is not gone yet if it is new: a server that lags doe
   shown.splice(1);
   await reconcile();
   expect(await published()).toEqual(['r a a', 'r b b', 'c new n', 'd b b']);
+});
+
+it('a record that goes back is published though the API lets each cursor be used only once', async () => {
+  const paged = await styledPublisher({ order: 'id', filter: false, lives: 15 }, { pageSize: 2 });
+  publisher = paged;
+  paged.vendor.beforeAnswer = () => {
+    paged.clock.ms += 10;
+  };
+  for (const id of ['a', 'b', 'c']) paged.vendor.write(id, NOW - 100);
+  const before = paged.vendor.rows.get('c')!;
+  await paged.poll();
+  paged.vendor.write('c', NOW - 50);
+  await paged.poll();
+  paged.vendor.rows.set('c', before);
+  expect(await paged.poll()).toMatchObject({ changes: 1, complete: true });
 });

@@ -69,6 +69,18 @@ it.each(['cursor', 'link'] as const)(
   },
 );
 
+it.each([0, 2])(
+  'no live record is deleted if an API shows only its first page, behind %i pages without rows',
+  async (blanks) => {
+    await start({ style: 'link', blanks, beginsBlank: true, depth: 100 });
+    await publisher.poll();
+    write('a', NOW - 1);
+    await publisher.poll();
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+    expect(warnings()).toContain('an answer of 100 rows names no next page');
+  },
+);
+
 it.each([1, 40])(
   'a feed of which %i records are left counts as read, even if the size of a page is ignored',
   async (left) => {

@@ -94,16 +94,16 @@ export class NamedNext {
     if (!this.isEndDoubtful(first)) return null;
     const { page, paging, from, isWhole } = first;
     const { length } = page.facts;
-    const smaller = this.canShrink(length)
-      ? await unlessRefused(this.fetch(from, undefined, length - 1))
-      : null;
+    // Pages without rows, which an API may begin with, name a next one in any case.
+    const firstOf = (second: number, size: number) => unlessRefused(this.pagesOf(size).read(second, 0));
+    const smaller = this.canShrink(length) ? await firstOf(from, length - 1) : null;
     if (smaller !== null && smaller.next !== null) return false;
     // A page with fewer rows has rows behind it, and must name a next page.
     const isSmaller = smaller !== null && smaller.facts.length < length;
     if (!isSmaller && !isLikeNamed(paging, length)) return false;
     if (isWhole || this.isNamed) return isWhole;
     // The first page of the whole feed names a next one, as pages of this API do.
-    return ((await unlessRefused(this.fetch(0)))?.next ?? null) === null;
+    return ((await firstOf(0, paging.pageSize))?.next ?? null) === null;
   }
 
   /**
@@ -162,13 +162,7 @@ export class NamedNext {
    * @returns null if the API refuses or ignores the size
    */
   private async showAsMany(rows: number, from: number, pageSize: number): Promise<boolean | null> {
-    const fetch = (second: number, continuation?: string) => this.fetch(second, continuation, pageSize);
-    const pages = new ContinuedPages(
-      this.feed.name,
-      fetch,
-      () => pageSize,
-      () => 0,
-    );
+    const pages = this.pagesOf(pageSize);
     const seen = new Set<string>();
     const lengths: number[] = [];
     for (let sum = 0; ; ) {
@@ -183,6 +177,16 @@ export class NamedNext {
       lengths.push(length);
       sum += length;
     }
+  }
+
+  private pagesOf(pageSize: number): ContinuedPages {
+    const fetch = (from: number, continuation?: string) => this.fetch(from, continuation, pageSize);
+    return new ContinuedPages(
+      this.feed.name,
+      fetch,
+      () => pageSize,
+      () => 0,
+    );
   }
 
   /** A page with fewer rows can be asked for. */
