@@ -89,7 +89,17 @@ const shapes: fc.Arbitrary<VendorShape> = fc
     since: fc.constantFrom('from', 'after', 'minute', 'hours', 'earlier', 'created', 'edited', 'in part'),
     range: fc.constantFrom(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 3_600),
     until: fc.constantFrom('unsaid', 'included', 'excluded'),
-    says: fc.constantFrom('nothing', 'more', 'total', 'capped total', 'total of all'),
+    says: fc.constantFrom(
+      'nothing',
+      'more',
+      'more by length',
+      'total',
+      'capped total',
+      'total of all',
+      'total of page',
+    ),
+    refusesDepth: fc.boolean(),
+    ragged: fc.constantFrom(false, false, true),
     keyset: fc.constantFrom('no', 'no', 'refused', 'not found', 'first page', 'empty'),
     held: fc.boolean(),
     lives: fc.constantFrom(Number.POSITIVE_INFINITY, 20_000),
@@ -292,7 +302,10 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
       const isTooMuch =
         shape.beside === 'versions' || ((shape.beside === 'namesakes' || !shape.dated) && unrest.moves === 1);
       if (isDue(unrest.moves) && !isTooMuch) move(requests * 7);
-      if (isBlank || isDue(unrest.blank)) return blank.fetchPage(feed, request, signal);
+      if (isBlank || isDue(unrest.blank)) {
+        const page = await blank.fetchPage(feed, request, signal);
+        return { ...page, isVague: requests % 2 === 0 };
+      }
       const isBehind = isRestless && hashed(requests) % 4 === 0;
       const byIndex = shape.filter && shape.dated && request.updatedSince > 0;
       const lag = Math.max(isBehind ? unrest.behind : 0, byIndex ? unrest.index : 0);
@@ -384,6 +397,7 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
         // An answer without rows is like that of a feed without changes. If the size cannot be asked for, and no full page has named a next one, the rows behind it are like rows that are gone.
         shape.isNextLost =
           !shape.beginsBlank &&
+          !shape.ragged &&
           (hasSizes(shape) ||
             (publisher.owned().deps.state.offset.rows_before_next >= shape.cap && shape.cap === first.cap));
         return;
@@ -465,6 +479,7 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
       ...(isRenumbered || shape.hides ? ['SOURCE_NOT_FOUND'] : []),
       ...(isAlike ? ['SCAN_PAGING_IGNORED'] : []),
       ...(perSecond >= shape.depth ? ['SCAN_BEYOND_REACH'] : []),
+      ...(perSecond >= shape.depth && shape.refusesDepth ? ['SOURCE_REQUEST_REFUSED'] : []),
       // No other pages show that pages of two rows end, unless their numbers count rows.
       ...(shape.pastEnd === 'refused' && pageSize < 3 ? ['SOURCE_REQUEST_REFUSED'] : []),
     ];

@@ -57,14 +57,28 @@ export interface VendorShape {
   readonly ties: 'stable' | 'by page';
   /** What the filter shows: see `filters`. */
   readonly since: keyof typeof filters;
-  /** What answers of numbered pages say of the pages behind them. A capped total counts to 20 at most. */
-  readonly says: 'nothing' | 'more' | 'total' | 'capped total' | 'total of all';
+  /**
+   * What answers of numbered pages say of the pages behind them. A capped total counts to 20 at most. By length: more rows follow a page
+   * of the size that was asked for.
+   */
+  readonly says:
+    | 'nothing'
+    | 'more'
+    | 'more by length'
+    | 'total'
+    | 'capped total'
+    | 'total of all'
+    | 'total of page';
   /** Rows with an id that begins with `hidden` are left out of each page, after it was cut. */
   readonly hides: boolean;
   /** Rows beside that of a record: its earlier versions, or a second record with the same id and the same time, for some ids. */
   readonly beside: 'nothing' | 'versions' | 'namesakes';
   /** Numbered positions from here on are empty, whatever is there, and their answers say what that of the first page says. */
   readonly depth: number;
+  /** They are refused instead. */
+  readonly refusesDepth: boolean;
+  /** Pages that a cursor or a link leads to have any number of rows. */
+  readonly ragged: boolean;
   /** The filter refuses a time ahead of the present. */
   readonly refusesAhead: boolean;
   /** An answer holds only rows of so many seconds from the second that is asked for; Infinity: all. The feed declares it. */
@@ -135,6 +149,8 @@ export const plainShape: VendorShape = {
   hides: false,
   beside: 'nothing',
   depth: Number.POSITIVE_INFINITY,
+  refusesDepth: false,
+  ragged: false,
   refusesAhead: false,
   range: Number.POSITIVE_INFINITY,
   until: 'unsaid',
@@ -182,6 +198,8 @@ export const anyShape = {
   hides: fc.constant(false),
   beside: fc.constant('nothing'),
   depth: fc.constant(Number.POSITIVE_INFINITY),
+  refusesDepth: fc.constant(false),
+  ragged: fc.constant(false),
   refusesAhead: fc.boolean(),
   range: fc.constant(Number.POSITIVE_INFINITY),
   until: fc.constant('unsaid'),
@@ -287,6 +305,9 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
     const said = (from: number): Pick<SourcePage, 'isLast' | 'total'> => {
       if (shape.says === 'nothing') return {};
       if (shape.says === 'more') return { isLast: from + size >= all.length };
+      if (shape.says === 'more by length')
+        return { isLast: slice(from, from + size).length < (shape.sized ? pageSize : shape.cap) };
+      if (shape.says === 'total of page') return { total: slice(from, from + size).length };
       if (shape.says === 'total of all') return { total: [...shown()].length };
       return { total: shape.says === 'total' ? all.length : Math.min(all.length, 20) };
     };
@@ -297,6 +318,7 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
       const least = shape.first === 'one, zero is the same' ? 0 : -1;
       const from = shape.style === 'page' ? Math.min(Math.max(page, least) * size, 1e9) || 0 : page;
       if (from < 0) return shape.first === 'one, zero is empty' ? { rows: [], next: null } : refuse();
+      if (from >= shape.depth && from < all.length && shape.refusesDepth) refuse();
       if (from >= shape.depth && from < all.length) return { rows: [], next: null, ...said(0) };
       if (from === 0 || from < all.length)
         return { rows: slice(from, from + size), next: null, ...said(from) };
@@ -323,9 +345,10 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
     const behind = all.findIndex(({ key }) => place.after === null || compare(key, place.after) > 0);
     const from = shape.linksNumbers ? place.page * size : behind === -1 ? all.length : behind;
     const isBehind = shape.endless && from >= all.length;
-    const rows = slice(shape.overlaps && from > 0 && !isBehind ? from - 1 : from, from + size);
+    const to = from + (shape.ragged && !shape.linksNumbers ? 1 + ((from * 7) % size) : size);
+    const rows = slice(shape.overlaps && from > 0 && !isBehind ? from - 1 : from, to);
     const isCutOff = from + 2 * size > shape.depth;
-    const isLast = isCutOff || (shape.endsEmpty ? from >= all.length : from + size >= all.length);
+    const isLast = isCutOff || (shape.endsEmpty ? from >= all.length : to >= all.length);
     if (isBehind)
       return {
         rows: shape.endsInLast ? slice(all.length - 1, all.length) : rows,
@@ -334,7 +357,7 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
     if (isLast && shape.endsOnItself) return { rows, next: continuation ?? null };
     if (isLast && !shape.endless) return { rows, next: null };
     if (shape.keyset !== 'no') return { rows, next: rows.at(-1)?.id ?? null };
-    const after = all[Math.min(from + size, all.length) - 1]!.key;
+    const after = all[Math.min(to, all.length) - 1]!.key;
     const heldAs = shape.held ? { held: place.held ?? vendor.held.push(all) - 1 } : {};
     return { rows, next: nameOf({ after, page: place.page + 1, blanks: shape.blanks, ...heldAs }) };
   }

@@ -132,6 +132,30 @@ describe('an API whose pages have become shorter', () => {
   });
 });
 
+describe.each([
+  { style: 'page', says: 'more by length' },
+  { style: 'offset', says: 'more by length' },
+  { style: 'offset', says: 'total of page' },
+] as const)('an API that caps its pages and says of each that it is the last (%j)', (shape) => {
+  it('is read to its end by a snapshot', async () => {
+    const vendor = vendorOf({ ...shape, cap: 7, filter: false }, from(50_000, 60));
+    const { error, ids, last } = await read(shape, vendor, undefined, { pageSize: 50 });
+    expect([error, ids.size, last?.settled]).toEqual([null, 60, true]);
+  });
+
+  // If page numbers show the same page, they may be ignored.
+  const ends = ['empty', 'not found', 'refused'] as const;
+  it.each(shape.style === 'page' ? ends : ([...ends, 'first page', 'last page'] as const))(
+    'is read if positions behind its end are %s, though all rows are on one page that changes',
+    async (pastEnd) => {
+      const vendor = vendorOf({ ...shape, pastEnd, order: 'newest' }, from(50_000, 20));
+      vendor.beforeAnswer = (n) => vendor.rows.set('moves', { id: 'moves', updated: 50_100 + n });
+      const { error, ids, last } = await read(shape, vendor, undefined, { pageSize: 50 });
+      expect([error, ids.size, last?.settled]).toEqual([null, 21, true]);
+    },
+  );
+});
+
 describe.each(styles)('a feed that is paged by %s', (style) => {
   it('is read to its end by a snapshot, and by polls from then on', async () => {
     const vendor = vendorOf({ style }, from(50_000, 100));

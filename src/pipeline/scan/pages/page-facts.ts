@@ -171,12 +171,15 @@ export interface Numbered {
   readonly longest: number;
 }
 
-/** Whether a page behind all rows that a total counts shows the first page again, or the page before it. */
+/** Whether a page behind one that may be the last shows the first page again, or that one, apart from changes. */
 export function beginsAgain(
   { from, n, page }: ReadPage,
-  counted: ReadPage | null,
+  last: ReadPage | null,
   first: PageFacts | null,
 ): boolean {
-  if (counted === null || counted.from !== from || counted.n !== n - 1) return false;
-  return [counted.page.facts, first].some((known) => known !== null && haveSameKeys(page.facts, known));
+  if (last === null || last.from !== from || last.n !== n - 1) return false;
+  return [last.page.facts.keys, first?.keys].some((keys) => {
+    const known = new Set(keys);
+    return 2 * page.facts.keys.filter((key) => known.has(key)).length > page.facts.length;
+  });
 }

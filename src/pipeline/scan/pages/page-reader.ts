@@ -40,19 +40,16 @@ const MOST_ANCHORS = 50;
 export class PageReader {
   readonly kind: PagingKind;
   readonly reach: number;
-  /** The unit of the paging parameter is learned. */
-  private readonly isLearned: boolean;
+  private readonly isLearned: boolean; // the unit of the paging parameter is learned
   private readonly keys: RowKeys;
   private readonly continued: ContinuedPages;
   private known: Paging;
   private readonly isNew: boolean; // no row of the feed has come yet
   private end: ReadPage | null = null; // the page that an answer has called the last one
-  /** The latest page, if it is full, and its total counts no rows behind it. */
-  private counted: ReadPage | null = null;
+  private counted: ReadPage | null = null; // the latest page, if it may be the last
   private first: PageFacts | null = null; // the latest first page
   private readonly last = new Map<number, Numbered>(); // anchor → the last page by number that had rows
-  /** Rows that the answers may not have shown. */
-  readonly announced: Announced;
+  readonly announced: Announced; // rows that the answers may not have shown
   readonly endTest = new EndTest(this);
   private readonly namedNext: NamedNext;
   private mostRows = Number.POSITIVE_INFINITY; // above it, a body was too large
@@ -231,9 +228,13 @@ export class PageReader {
       this.end = this.counted;
       return pageBehind(this.counted!.page);
     }
-    this.counted = isCounted && isFull ? read : null;
     const isLast = page.isLast ?? (isCounted && !isFull ? true : null);
-    this.end = isLast ? read : null;
+    // Some APIs count the rows of a page, or compare them with the size that was asked for. If they cap it, each page looks like the last.
+    const isShort = this.feed.parameters.pageSize === null ? !isFull : facts.length < this.feed.pageSize;
+    const lacksSome = this.isWhole(from) && this.announced.lacks(before + facts.length);
+    const isProved = isLast && !(isShort && (lacksSome || this.endTest.isThorough));
+    this.end = isProved ? read : null;
+    this.counted = (isLast && !isProved) || (isCounted && isFull) ? read : null;
     return { ...page, isLast };
   }
 
