@@ -1,3 +1,4 @@
+import { reconciled } from '../../support/operations';
 import { NOW, type StyledPublisher, styledPublisher } from '../../support/styled-publisher';
 import { refuseCursor, type VendorShape } from '../../support/styled-vendor';
 
@@ -82,6 +83,19 @@ it.each([1, 40])(
     expect(warnings()).not.toContain('names no next page');
   },
 );
+
+it('a last page that is longer than was asked for is not doubted, if it is shorter than others', async () => {
+  await start({ sized: false }, 0);
+  const { parameters } = publisher.feed;
+  const feed = { ...publisher.feed, pageSize: 10, parameters: { ...parameters, pageSize: 'limit' } };
+  await publisher.restart({ feed });
+  for (let i = 0; i < 150; i++) write(`r${i}`, NOW - 9_000 + i);
+  await publisher.poll();
+  publisher.vendor.rows.delete('r5');
+  await publisher.poll();
+  expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 1, why: null });
+  expect(warnings()).toBe('');
+});
 
 it('changes behind a page that names no next one are published later, if rows come newest first', async () => {
   await start({ order: 'newest', filter: true, sized: false });

@@ -6,9 +6,19 @@ import type { FetchedPage } from './page-facts';
 import { isRoundLimit, pagingKind } from './paging';
 import { unlessRefused } from './refusals';
 
-/** Whether so many rows are a full page: as many as a page that has named a next one. */
+/**
+ * Whether so many rows are a full page: as many as a page that has named a next one, or as were asked for. A longer page shows that the
+ * size is ignored.
+ */
 export function isLikeNamed({ rowsBeforeNext, pageSize }: Paging, rows: number): boolean {
-  return rowsBeforeNext > 0 && rows >= Math.min(rowsBeforeNext, pageSize);
+  const full = rows > pageSize ? rowsBeforeNext : Math.min(rowsBeforeNext, pageSize);
+  return rowsBeforeNext > 0 && rows >= full;
+}
+
+/** Learns how long a page is that has named a next one. If fewer rows than usual were asked for, it tells nothing of other pages. */
+export function withNamed(paging: Paging, rows: number, usual: { readonly pageSize: number }): Paging {
+  if (rows >= paging.pageSize && paging.pageSize < usual.pageSize) return paging;
+  return { ...paging, rowsBeforeNext: Math.max(paging.rowsBeforeNext, rows) };
 }
 
 /** A page without a next one, and the walk that has read it. */
