@@ -137,7 +137,7 @@ export class PageWalk {
       before = this.shown;
       if (kind !== 'numbered') this.begins = [0];
       if (this.surplus() <= 0 || (kind === 'numbered' && this.isNews)) continue;
-      const isEnough = this.quietBorders >= this.neededWalks();
+      const isEnough = this.quietBorders >= this.neededWalks() + (this.isEndShown ? 0 : 1);
       if (isEnough && (kind !== 'numbered' || this.surplus() <= this.rowsAtSeams())) return 'all-read';
       if (repeated >= LEAST_EVIDENCE && (isEnough || this.otherLength() === 0)) return 'repeated';
       if (!isEnough && (await this.moveBorders())) continue;
@@ -277,10 +277,10 @@ export class PageWalk {
     if (n === 0) this.first = page;
     const { first, last } = this;
     // If the second page is the first one, paging is ignored.
-    const isPaged = n > 1 && first !== null && last !== null && !haveSameKeys(first, last);
-    const isAgain = isPaged && page.length > 0 && [first, last].some((one) => haveSameKeys(page, one));
+    if (this.reader.kind !== 'numbered' || n < 2 || first === null || last === null) return false;
+    const isAgain = !haveSameKeys(first, last) && [first, last].some((one) => haveSameKeys(page, one));
     if (isAgain) this.isEndShown = last.length < first.length;
-    return isAgain && this.reader.kind === 'numbered';
+    return isAgain;
   }
 
   /**
