@@ -70,6 +70,17 @@ it.each(['cursor', 'link'] as const)(
   },
 );
 
+it.each(['cursor', 'link'] as const)(
+  'no live record is deleted behind a page that names no next one, though pages without rows come before it: %s',
+  async (style) => {
+    await start({ style, blanks: 2, beginsBlank: true });
+    await publisher.poll();
+    publisher.vendor.shows = (page) => (page.rows.length > 0 ? { ...page, next: null } : page);
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+    expect(warnings()).toContain('an answer of 100 rows names no next page');
+  },
+);
+
 it.each([1, 40])(
   'a feed of which %i records are left counts as read, even if the size of a page is ignored',
   async (left) => {

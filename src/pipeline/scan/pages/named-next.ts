@@ -104,16 +104,14 @@ export class NamedNext {
     if (!this.isEndDoubtful(first)) return null;
     const { page, paging, from, isWhole } = first;
     const { length } = page.facts;
-    const smaller = this.canShrink(length)
-      ? await unlessRefused(this.fetch(from, undefined, length - 1))
-      : null;
+    const smaller = this.canShrink(length) ? await this.firstPage(from, length - 1) : null;
     if (smaller !== null && smaller.next !== null) return false;
     // A page with fewer rows has rows behind it, and must name a next page.
     const isSmaller = smaller !== null && smaller.facts.length < length;
     if (!isSmaller && !isLikeNamed(paging, length)) return false;
     if (isWhole || this.isNamed) return isWhole;
     // The first page of the whole feed names a next one, as pages of this API do.
-    return ((await unlessRefused(this.fetch(0)))?.next ?? null) === null;
+    return ((await this.firstPage(0, paging.pageSize))?.next ?? null) === null;
   }
 
   /**
@@ -172,13 +170,7 @@ export class NamedNext {
    * @returns null if the API refuses or ignores the size
    */
   private async showAsMany(rows: number, from: number, pageSize: number): Promise<boolean | null> {
-    const fetch = (second: number, continuation?: string) => this.fetch(second, continuation, pageSize);
-    const pages = new ContinuedPages(
-      this.feed.name,
-      fetch,
-      () => pageSize,
-      () => 0,
-    );
+    const pages = this.pagesOf(pageSize);
     const seen = new Set<string>();
     const lengths: number[] = [];
     for (let sum = 0; ; ) {
@@ -193,6 +185,21 @@ export class NamedNext {
       lengths.push(length);
       sum += length;
     }
+  }
+
+  /** Pages without rows in front of it name a next one for themselves. @returns null if the API refuses the size */
+  private firstPage(from: number, pageSize: number): Promise<FetchedPage | null> {
+    return unlessRefused(this.pagesOf(pageSize).read(from, 0));
+  }
+
+  private pagesOf(pageSize: number): ContinuedPages {
+    const fetch = (from: number, continuation?: string) => this.fetch(from, continuation, pageSize);
+    return new ContinuedPages(
+      this.feed.name,
+      fetch,
+      () => pageSize,
+      () => 0,
+    );
   }
 
   /** A page with fewer rows can be asked for. */
