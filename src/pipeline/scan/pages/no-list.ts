@@ -81,8 +81,8 @@ export async function showsLastRows(
     const first = last === null ? null : await ask(0);
     // Some APIs take another size than they were asked for.
     if (first?.length !== pageSize) continue;
-    // Numbers that count from 1 show the first page twice.
-    const second = await ask(1);
+    // Numbers that count from 1 show the first page twice. Behind it, its rows have been counted twice as well.
+    const second = shown === length ? await ask(1) : null;
     return second !== null && haveSameKeys(first, second) && (await ask(n + 1))?.length === rest;
   }
   return null;
