@@ -137,7 +137,7 @@ export class PageWalk {
       before = this.shown;
       if (kind !== 'numbered') this.begins = [0];
       if (this.surplus() <= 0 || (kind === 'numbered' && this.isNews)) continue;
-      const isEnough = this.quietBorders >= this.neededWalks() + (this.isEndShown ? 0 : 1);
+      const isEnough = this.quietBorders >= this.neededWalks();
       if (isEnough && (kind !== 'numbered' || this.surplus() <= this.rowsAtSeams())) return 'all-read';
       if (repeated >= LEAST_EVIDENCE && (isEnough || this.otherLength() === 0)) return 'repeated';
       if (!isEnough && (await this.moveBorders())) continue;
@@ -170,7 +170,7 @@ export class PageWalk {
   }
 
   private neededWalks(): number {
-    if (!this.isShuffled) return 1;
+    if (!this.isShuffled) return this.isEndShown ? 1 : 2; // pages of one other size may all be full, too
     return this.ids >= this.mostRows ? QUIET_WALKS.ifAsManyIds : QUIET_WALKS.else;
   }
 
