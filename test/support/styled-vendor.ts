@@ -437,11 +437,12 @@ export function namedErrors(shape: VendorShape, rows: number): readonly string[]
       ? ['SCAN_CURSOR_REPEATED']
       : [];
   // A refusal behind a full page may be a limit of paging, if no pages with other borders can be asked for.
+  const hasSizes = sized && otherSizes === 'taken';
   const isFirstTwice = style === 'page' && shape.first === 'one, zero is the same';
-  const canTell = !hides && (style === 'offset' || (sized && otherSizes === 'taken' && !isFirstTwice));
+  const canTell = !hides && (style === 'offset' || (hasSizes && !isFirstTwice));
   if (pastEnd === 'refused') return canTell ? [] : ['SOURCE_REQUEST_REFUSED'];
   // If each number shows the same page, the numbers may be ignored. So do positions in front of a few rows among hidden ones.
-  return hides || pastEnd.endsWith('page') ? ['SCAN_PAGING_IGNORED'] : [];
+  return hides || (pastEnd.endsWith('page') && !hasSizes) ? ['SCAN_PAGING_IGNORED'] : [];
 }
 
 /** A feed declared as the vendor pages. */

@@ -1,6 +1,6 @@
 import type { HighwaterError } from '../../errors';
 import type { Paging, ScanPage } from '../../types';
-import { isCode, REFUSALS } from './pages/refusals';
+import { isCode, REFUSALS, unlessRefused } from './pages/refusals';
 import { tryPageSize } from './pages/window';
 import type { ScanPosition } from './scan-position';
 
@@ -15,10 +15,13 @@ import type { ScanPosition } from './scan-position';
 export async function* allPages(position: ScanPosition, otherBorders: boolean): AsyncGenerator<ScanPage> {
   const { reader } = position;
   if (reader.kind === 'single') return;
+  const movesBorders = otherBorders && reader.bordersMove === 'by-size';
+  // Polls of a few rows do not tell how long pages get.
+  if (movesBorders) await unlessRefused(reader.readFirst(0));
   const { pageSize, longestPage } = reader.paging();
   const usual = reader.learned();
-  const length = longestPage ?? pageSize;
-  const isShorter = otherBorders && reader.bordersMove === 'by-size' && length > 1;
+  const length = longestPage || pageSize;
+  const isShorter = movesBorders && length > 1;
   if (isShorter) await tryPageSize(reader, length - 1, 0);
   try {
     for await (const page of allRanges(position, otherBorders)) yield isShorter ? asUsual(page, usual) : page;

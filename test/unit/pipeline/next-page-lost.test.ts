@@ -1,3 +1,4 @@
+import { reconciled } from '../../support/operations';
 import { NOW, type StyledPublisher, styledPublisher } from '../../support/styled-publisher';
 import { refuseCursor, type VendorShape } from '../../support/styled-vendor';
 
@@ -69,13 +70,12 @@ it.each(['cursor', 'link'] as const)(
   },
 );
 
-it.each([0, 2])(
-  'no live record is deleted if an API shows only its first page, behind %i pages without rows',
-  async (blanks) => {
-    await start({ style: 'link', blanks, beginsBlank: true, depth: 100 });
+it.each(['cursor', 'link'] as const)(
+  'no live record is deleted behind a page that names no next one, though pages without rows come before it: %s',
+  async (style) => {
+    await start({ style, blanks: 2, beginsBlank: true });
     await publisher.poll();
-    write('a', NOW - 1);
-    await publisher.poll();
+    publisher.vendor.shows = (page) => (page.rows.length > 0 ? { ...page, next: null } : page);
     expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
     expect(warnings()).toContain('an answer of 100 rows names no next page');
   },
@@ -94,6 +94,19 @@ it.each([1, 40])(
     expect(warnings()).not.toContain('names no next page');
   },
 );
+
+it('a last page that is longer than was asked for is not doubted, if it is shorter than others', async () => {
+  await start({ sized: false }, 0);
+  const { parameters } = publisher.feed;
+  const feed = { ...publisher.feed, pageSize: 10, parameters: { ...parameters, pageSize: 'limit' } };
+  await publisher.restart({ feed });
+  for (let i = 0; i < 150; i++) write(`r${i}`, NOW - 9_000 + i);
+  await publisher.poll();
+  publisher.vendor.rows.delete('r5');
+  await publisher.poll();
+  expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 1, why: null });
+  expect(warnings()).toBe('');
+});
 
 it('changes behind a page that names no next one are published later, if rows come newest first', async () => {
   await start({ order: 'newest', filter: true, sized: false });

@@ -85,3 +85,12 @@ it('a reconcile reads all pages by numbers from 1, and then by the filter, with 
   expect(Math.max(...climb.map(({ pageOffset }) => pageOffset))).toBeGreaterThan(6);
   expect(asked.some(({ updatedSince, pageSize }) => updatedSince > 0 && pageSize === 10)).toBe(true);
 });
+
+it('a reconcile asks for pages as long as the API gives, also if the last poll had few rows', async () => {
+  const { vendor, publisher } = await start({ style: 'page', cap: 8, order: 'id' }, () => {});
+  for (const id of ['a', 'b', 'c']) vendor.write(id, NOW - 5);
+  await publisher.poll();
+  const before = vendor.asked.length;
+  await publisher.reconcile();
+  expect(Math.min(...vendor.asked.slice(before).map(({ pageSize }) => pageSize))).toBe(7);
+});

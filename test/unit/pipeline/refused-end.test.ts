@@ -6,9 +6,9 @@ import type { VendorShape } from '../../support/styled-vendor';
 /** An API that refuses page numbers behind its last page, as WordPress does (400). */
 let publisher: StyledPublisher;
 
-async function start(rows: number, traits: Partial<VendorShape> = {}): Promise<void> {
+async function start(rows: number, traits: Partial<VendorShape> = {}, pageSize = 100): Promise<void> {
   const shape = { style: 'page', first: 'one, zero is refused', pastEnd: 'refused', cap: 100 } as const;
-  publisher = await styledPublisher({ ...shape, ...traits }, { pageSize: 100 });
+  publisher = await styledPublisher({ ...shape, ...traits }, { pageSize });
   for (let i = 0; i < rows; i++) publisher.vendor.write(`r${i}`, NOW - 9_000 + i);
 }
 
@@ -53,6 +53,60 @@ it.each([1, 7, 12, 19, 24, 30, 50])('a feed of %i records whose page 0 is page 1
   publisher.vendor.rows.delete('r0');
   expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
   expect(publisher.unknown()).toEqual([]);
+});
+
+/** A poll, a wide poll and a reconcile read everything, and a record that is gone is deleted while the pages stay full. */
+async function isReadThough(rows: number): Promise<void> {
+  await publisher.poll();
+  await publisher.poll({ wide: true });
+  expect([publisher.unknown(), publisher.offset().snapshot]).toEqual([[], 'complete']);
+  publisher.vendor.write('n', NOW);
+  publisher.vendor.rows.delete('r1');
+  publisher.clock.ms += 2_000;
+  await publisher.poll();
+  expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+  expect([publisher.unknown(), publisher.vendor.rows.size]).toEqual([[], rows]);
+}
+
+it.each([
+  [10, { first: 'zero' }],
+  [20, { first: 'zero' }],
+  [30, { filter: false }],
+  [40, { order: 'id' }],
+] as const)(
+  '%i records that fill their pages are read, if the answers say that no more follow and the size is fixed: %j',
+  async (rows, one) => {
+    await start(rows, { otherSizes: 'refused', says: 'more', ...one }, 10);
+    await isReadThough(rows);
+  },
+);
+
+const again = (['zero', 'one, zero is the same', 'one, zero is empty'] as const).flatMap((first) =>
+  (['first page', 'last page'] as const).flatMap((pastEnd) =>
+    ([{ order: 'newest' }, { filter: false }] as const).map((one) => ({ first, pastEnd, ...one })),
+  ),
+);
+
+it.each(again)(
+  'records that just fill a page are read, though pages behind it show it again: %j',
+  async (one) => {
+    await start(100, one);
+    await isReadThough(100);
+  },
+);
+
+it.each(again)('an API that ignores page numbers is not taken as read: %j', async (one) => {
+  await start(100, one);
+  for (let i = 0; i < 50; i++) publisher.vendor.write(`s${i}`, NOW - 9_000);
+  const { fetchPage } = publisher.vendor;
+  publisher.vendor.fetchPage = (feed, request, signal) =>
+    fetchPage(feed, { ...request, pageOffset: 1 }, signal);
+  await expect(publisher.poll()).rejects.toMatchObject({ code: 'SCAN_PAGING_IGNORED' });
+});
+
+it('a reconcile counts the records of an API whose last page comes again, though two sizes of pages are full', async () => {
+  await start(90, { first: 'zero', pastEnd: 'last page', order: 'id', cap: 10 });
+  await isReadThough(90);
 });
 
 it('many records of one second that fill pages are read', async () => {

@@ -69,11 +69,11 @@ it.each(
   expect(publisher.logger.warnings).toEqual([]);
 });
 
-it.each([true, false])(
-  'is not taken as read if all rows are of one second that is wider than a page (with a filter: %s)',
-  async (filter) => {
+it.each([8, 10, 12, 16, 20].flatMap((cap) => [true, false].map((filter) => [cap, filter] as const)))(
+  'is not taken as read if all rows are of one second that is wider than a page of %i rows (with a filter: %s)',
+  async (cap, filter) => {
     const publisher = await start(filter, [25]);
-    publisher.shape.cap = 10;
+    publisher.shape.cap = cap;
     await publisher.restart({ feed: { ...publisher.feed, pageSize: 1_000 } });
     await expect(publisher.poll()).rejects.toMatchObject({ code: 'SCAN_CURSOR_REPEATED' });
   },

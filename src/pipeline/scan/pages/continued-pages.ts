@@ -120,8 +120,9 @@ export class ContinuedPages {
     const isFull = length >= longest && (this.from === 0 || length >= this.fullLength());
     if (latest === null || !isFull || isOne || isOther(page, latest)) return false;
     const isSame = repeats(facts, latest.facts);
-    // So few rows may be the whole feed. Where APIs cap pages, it is at a multiple of 5.
-    const mayBeAll = length < Math.min(this.pageSize(), LEAST_EVIDENCE) && length % 5 !== 0;
+    // So few rows may be the whole feed. Where APIs cap pages, it is at a multiple of 4 or 5, above 4.
+    const mayBeCap = length > 4 && (length % 5 === 0 || length % 4 === 0);
+    const mayBeAll = length < Math.min(this.pageSize(), LEAST_EVIDENCE) && !mayBeCap;
     if (isSame ? !mayBeAll : beginsSecondAgain(facts, latest.facts)) return true;
     const half = Math.ceil(length / 2);
     const shorter = await this.fetch(this.from, place, half).catch((error) => {

@@ -1,6 +1,7 @@
 import { HighwaterError } from '../../../errors';
 import type { Feed } from '../../../feeds/feed';
 import type { Paging } from '../../../types';
+import { showsLastRows } from './no-list';
 import {
   bringsNothingNew,
   type FetchedPage,
@@ -154,7 +155,10 @@ async function behindByNumber(
   // If the server decides how long a page is, no length shows that it holds everything.
   const isUnknown = asked.pageSize < feed.pageSize || feed.parameters.pageSize === null;
   const isFull = !isShort || (isUnknown && page.length >= (asked.longestPage ?? 0));
-  if (ignored && isFull) {
+  // Pages behind the last one may show it again. Shorter pages tell whether this one is the last, or all are the same.
+  const isAll = async () =>
+    showsLastRows(feed, reader, { from: anchor, shown: page.length, length: page.length });
+  if (ignored && isFull && !(await isAll())) {
     throw new HighwaterError(
       'SCAN_PAGING_IGNORED',
       `Feed ${feed.name}: pages 0, 1 and 2 from ${anchor} on show the same ${page.length} records, so the server ignores ` +

@@ -6,9 +6,19 @@ import type { FetchedPage } from './page-facts';
 import { isRoundLimit, pagingKind } from './paging';
 import { unlessRefused } from './refusals';
 
-/** Whether so many rows are a full page: as many as a page that has named a next one. */
+/**
+ * Whether so many rows are a full page: as many as a page that has named a next one, or as were asked for. A longer page shows that the
+ * size is ignored.
+ */
 export function isLikeNamed({ rowsBeforeNext, pageSize }: Paging, rows: number): boolean {
-  return rowsBeforeNext > 0 && rows >= Math.min(rowsBeforeNext, pageSize);
+  const full = rows > pageSize ? rowsBeforeNext : Math.min(rowsBeforeNext, pageSize);
+  return rowsBeforeNext > 0 && rows >= full;
+}
+
+/** Learns how long a page is that has named a next one. If fewer rows than usual were asked for, it tells nothing of other pages. */
+export function withNamed(paging: Paging, rows: number, usual: { readonly pageSize: number }): Paging {
+  if (rows >= paging.pageSize && paging.pageSize < usual.pageSize) return paging;
+  return { ...paging, rowsBeforeNext: Math.max(paging.rowsBeforeNext, rows) };
 }
 
 /** A page without a next one, and the walk that has read it. */
@@ -94,16 +104,14 @@ export class NamedNext {
     if (!this.isEndDoubtful(first)) return null;
     const { page, paging, from, isWhole } = first;
     const { length } = page.facts;
-    // Pages without rows, which an API may begin with, name a next one in any case.
-    const firstOf = (second: number, size: number) => unlessRefused(this.pagesOf(size).read(second, 0));
-    const smaller = this.canShrink(length) ? await firstOf(from, length - 1) : null;
+    const smaller = this.canShrink(length) ? await this.firstPage(from, length - 1) : null;
     if (smaller !== null && smaller.next !== null) return false;
     // A page with fewer rows has rows behind it, and must name a next page.
     const isSmaller = smaller !== null && smaller.facts.length < length;
     if (!isSmaller && !isLikeNamed(paging, length)) return false;
     if (isWhole || this.isNamed) return isWhole;
     // The first page of the whole feed names a next one, as pages of this API do.
-    return ((await firstOf(0, paging.pageSize))?.next ?? null) === null;
+    return ((await this.firstPage(0, paging.pageSize))?.next ?? null) === null;
   }
 
   /**
@@ -177,6 +185,11 @@ export class NamedNext {
       lengths.push(length);
       sum += length;
     }
+  }
+
+  /** Pages without rows in front of it name a next one for themselves. @returns null if the API refuses the size */
+  private firstPage(from: number, pageSize: number): Promise<FetchedPage | null> {
+    return unlessRefused(this.pagesOf(pageSize).read(from, 0));
   }
 
   private pagesOf(pageSize: number): ContinuedPages {

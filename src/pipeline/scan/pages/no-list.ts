@@ -3,7 +3,7 @@ import type { PageRequest } from '../../../source/source';
 import type { Paging } from '../../../types';
 import type { Announced } from './announced';
 import { sizesWithRest } from './named-next';
-import type { FetchedPage, Numbered } from './page-facts';
+import { type FetchedPage, haveSameKeys, type Numbered } from './page-facts';
 import { pageOffset } from './paging';
 import { unlessRefused } from './refusals';
 
@@ -59,22 +59,31 @@ export async function showsEnd(
  * Whether a page that begins at another row, and would hold the row behind the last one, has the last rows only.
  * @returns null: no such page can be asked for
  */
-async function showsLastRows(
+export async function showsLastRows(
   { parameters }: Feed,
   reader: Reader,
-  { from, shown, length }: PagesRead,
+  { from, shown, length }: Omit<PagesRead, 'n'>,
 ): Promise<boolean | null> {
   const paging = reader.paging();
   const isByRecord = paging.unit === 'record';
   // A longer page may be as short as the server has cut it.
   const sizes = sizesWithRest(shown, length).filter((size) => size < length && parameters.pageSize !== null);
   for (const pageSize of isByRecord ? [paging.pageSize] : sizes) {
-    const ask = (n: number) =>
-      unlessRefused(reader.fetchNumbered(from, pageOffset(paging, n, shown - 1), { pageSize }));
-    const last = await ask(isByRecord ? 1 : Math.floor(shown / pageSize));
-    if (last?.facts.length === (isByRecord ? 1 : shown % pageSize)) return true;
+    const ask = async (n: number) => {
+      const page = reader.fetchNumbered(from, pageOffset(paging, n, shown - 1), { pageSize });
+      return (await unlessRefused(page))?.facts ?? null;
+    };
+    const n = isByRecord ? 1 : Math.floor(shown / pageSize);
+    const rest = isByRecord ? 1 : shown % pageSize;
+    const last = await ask(n);
+    if (last?.length === rest) return true;
+    if (last !== null && isByRecord) return false;
+    const first = last === null ? null : await ask(0);
     // Some APIs take another size than they were asked for.
-    if (last !== null && (isByRecord || (await ask(0))?.facts.length === pageSize)) return false;
+    if (first?.length !== pageSize) continue;
+    // Numbers that count from 1 show the first page twice. Behind it, its rows have been counted twice as well.
+    const second = shown === length ? await ask(1) : null;
+    return second !== null && haveSameKeys(first, second) && (await ask(n + 1))?.length === rest;
   }
   return null;
 }

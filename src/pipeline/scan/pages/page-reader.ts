@@ -6,7 +6,7 @@ import { type Paging, WHOLE_FEED } from '../../../types';
 import { Announced } from './announced';
 import { ContinuedPages } from './continued-pages';
 import { EndTest, type PagesBefore } from './end-test';
-import { isLikeNamed, NamedNext } from './named-next';
+import { isLikeNamed, NamedNext, withNamed } from './named-next';
 import { showsEnd, testNoList } from './no-list';
 import {
   beginsAgain,
@@ -16,6 +16,7 @@ import {
   type Numbered,
   type PageFacts,
   pageBehind,
+  pageFacts,
   type ReadPage,
 } from './page-facts';
 import {
@@ -176,26 +177,25 @@ export class PageReader {
     }
   }
 
-  /** The first pages of the whole feed. If the paging is to be learned, the values 0, 1 and 2 are sent literally. */
+  /** The first pages of the whole feed. To learn the paging, values are sent literally; one that is refused has no rows. */
   private async probe(): Promise<readonly PageFacts[] | null> {
     const pages: PageFacts[] = [];
-    let walked: Numbered | undefined;
     let before = 0;
     for (const n of [0, 1, 2]) {
       if (!this.isLearned && before >= this.reach) break;
       const isLiteral = this.isLearned && n > 0;
       const ask = () =>
-        isLiteral ? this.fetchBehind(0, n, this.known.begin + n, before) : this.pageAt(0, n, before);
+        isLiteral
+          ? this.fetchNumbered(0, this.known.begin + n).catch((error) => orRefusal(error, REFUSALS))
+          : this.pageAt(0, n, before);
       let page = await ask();
       // All rows are missing from an empty page, so it has to come twice.
-      if (isLiteral && page?.facts.length === 0) page = await ask();
+      if (isLiteral && page !== null && !hasRows(page)) page = await ask();
       if (page === null) return null;
-      if (n === 0) walked = this.last.get(0);
-      pages.push(page.facts);
-      before += page.facts.length;
+      const facts = page instanceof HighwaterError ? pageFacts([], this.keys) : page.facts;
+      pages.push(facts);
+      before += facts.length;
     }
-    // Numbers that were sent literally are not those of a walk.
-    if (walked !== undefined) this.last.set(0, walked);
     return pages;
   }
 
@@ -283,8 +283,7 @@ export class PageReader {
     this.namedNext.note(n, page);
     const whole = { isWhole: this.isWhole(from), fullLength: this.fullLength() };
     if (page.next === null) return this.namedNext.test({ page, paging: known, from, n, isNew, ...whole });
-    if (n === 0 && this.kind !== 'single')
-      this.known = { ...known, rowsBeforeNext: Math.max(known.rowsBeforeNext, page.facts.length) };
+    if (n === 0) this.known = withNamed(known, page.facts.length, this.feed);
   }
 
   /** How long page n gets, as far as is known: on this walk, pages may have become shorter. */

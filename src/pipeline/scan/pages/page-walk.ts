@@ -170,7 +170,7 @@ export class PageWalk {
   }
 
   private neededWalks(): number {
-    if (!this.isShuffled) return 1;
+    if (!this.isShuffled) return this.isEndShown ? 1 : 2; // pages of one other size may all be full, too
     return this.ids >= this.mostRows ? QUIET_WALKS.ifAsManyIds : QUIET_WALKS.else;
   }
 
@@ -277,10 +277,10 @@ export class PageWalk {
     if (n === 0) this.first = page;
     const { first, last } = this;
     // If the second page is the first one, paging is ignored.
-    const isPaged = n > 1 && first !== null && last !== null && !haveSameKeys(first, last);
-    const isAgain = isPaged && page.length > 0 && [first, last].some((one) => haveSameKeys(page, one));
+    if (this.reader.kind !== 'numbered' || n < 2 || first === null || last === null) return false;
+    const isAgain = !haveSameKeys(first, last) && [first, last].some((one) => haveSameKeys(page, one));
     if (isAgain) this.isEndShown = last.length < first.length;
-    return isAgain && this.reader.kind === 'numbered';
+    return isAgain;
   }
 
   /**
