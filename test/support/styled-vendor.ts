@@ -100,6 +100,8 @@ export interface VendorShape {
   readonly keyset: 'no' | 'refused' | 'not found' | 'first page' | 'empty';
   /** The pages that a cursor or a link leads to show the rows as they were at the first page. */
   readonly held: boolean;
+  /** Each answer is a first page of so many rows, whatever is asked for; 0: no. */
+  readonly ignoresQuery: number;
   /** How long a cursor or a link is good, in ms. */
   readonly lives: number;
   /** Seconds by which the vendor's clock is ahead of the program's; less than 0: behind it. */
@@ -160,6 +162,7 @@ export const plainShape: VendorShape = {
   hidesWrites: false,
   keyset: 'no',
   held: false,
+  ignoresQuery: 0,
   lives: Number.POSITIVE_INFINITY,
   skew: 0,
   dateless: false,
@@ -209,6 +212,7 @@ export const anyShape = {
   hidesWrites: fc.constant(false),
   keyset: fc.constant('no'),
   held: fc.constant(false),
+  ignoresQuery: fc.constant(0),
   lives: fc.constant(Number.POSITIVE_INFINITY),
   skew: fc.constant(0),
   dateless: fc.constant(false),
@@ -362,6 +366,11 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
     return { rows, next: nameOf({ after, page: place.page + 1, blanks: shape.blanks, ...heldAs }) };
   }
 
+  function plainRequest(): PageRequest {
+    const pageOffset = shape.style === 'page' && shape.first !== 'zero' ? 1 : 0;
+    return { updatedSince: 0, pageOffset, pageSize: shape.ignoresQuery };
+  }
+
   /** The last second of the rows that an answer shows. */
   function endOf({ updatedSince, updatedUntil }: PageRequest): number {
     if (shape.until === 'unsaid' || updatedUntil === undefined) return updatedSince + shape.range;
@@ -404,7 +413,7 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
       if (shape.otherSizes === 'refused' && request.pageSize !== feed.pageSize) refuse();
       vendor.beforeAnswer(asked.length);
       const { pageSize } = shape.otherSizes === 'ignored' ? feed : request;
-      const found = answer({ ...request, pageSize });
+      const found = answer(shape.ignoresQuery > 0 ? plainRequest() : { ...request, pageSize });
       const page = shape.isNextLost ? { ...found, next: null } : found;
       const inMs = ({ updated, ...row }: VendorRow) => ({ ...row, updated: Math.round(updated * 1_000) });
       const rows = shape.fractions ? (page.rows as VendorRow[]).map(inMs) : page.rows;

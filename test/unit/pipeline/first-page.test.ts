@@ -157,6 +157,10 @@ describe('behind a first page', () => {
     await expect(look(() => rows(5), { ...known, pageSize: 10 })).rejects.toThrow('ignores');
   });
 
+  it('that is short and comes again and again there may be more, if shorter pages come again as well', async () => {
+    await expect(look((_, size) => rows(60).slice(0, Math.min(size, 20)))).rejects.toThrow('ignores');
+  });
+
   it('nothing is told when fewer records have to be asked for', async () => {
     for (const at of [1, 2])
       expect(

@@ -193,3 +193,19 @@ it('a record that is gone in front of full pages is not deleted, and what is sai
   await publisher.restart({ feed });
   expect(await reconciled(publisher, feed, {})).toMatchObject({ deleted: 1, why: null });
 });
+
+it.each([
+  [103, 100, { order: 'newest' }],
+  [103, 100, { order: 'id', filter: false }],
+  [26, 25, { order: 'newest' }],
+  [26, 25, { order: 'id', style: 'offset' }],
+] as const)(
+  'no live record of %i is deleted if the API comes to show the same %i to each request: %j',
+  async (rows, ignoresQuery, traits) => {
+    await start(rows, { first: 'zero', pastEnd: 'empty', ...traits }, 1_000);
+    await publisher.poll();
+    publisher.shape.ignoresQuery = ignoresQuery;
+    await expect(publisher.reconcile()).rejects.toMatchObject({ code: 'SCAN_PAGING_IGNORED' });
+    expect(publisher.offset().record_count).toBe(rows);
+  },
+);

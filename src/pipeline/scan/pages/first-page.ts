@@ -155,10 +155,7 @@ async function behindByNumber(
   // If the server decides how long a page is, no length shows that it holds everything.
   const isUnknown = asked.pageSize < feed.pageSize || feed.parameters.pageSize === null;
   const isFull = !isShort || (isUnknown && page.length >= (asked.longestPage ?? 0));
-  // Pages behind the last one may show it again. Shorter pages tell whether this one is the last, or all are the same.
-  const isAll = async () =>
-    showsLastRows(feed, reader, { from: anchor, shown: page.length, length: page.length });
-  if (ignored && isFull && !(await isAll())) {
+  if (ignored && !(await isAllThereIs(feed, reader, anchor, page, isFull))) {
     throw new HighwaterError(
       'SCAN_PAGING_IGNORED',
       `Feed ${feed.name}: pages 0, 1 and 2 from ${anchor} on show the same ${page.length} records, so the server ignores ` +
@@ -169,6 +166,24 @@ async function behindByNumber(
   // Two full pages with the same rows in another order: they are ties, and others of them may be on neither page.
   const mayHide = !isShort && !haveSameKeys(successor.facts, page);
   return mayHide ? 'more' : third;
+}
+
+/**
+ * Pages behind the last one may show it again. Shorter pages tell whether this one is the last, or all are the same. If the server ignores
+ * the size, too, a page that is shorter than was asked for counts as all, unless it lacks known records and may have been cut: at a multiple
+ * of 5, as servers do.
+ */
+async function isAllThereIs(
+  feed: Feed,
+  reader: PageReader,
+  from: number,
+  { length, least }: PageFacts,
+  isFull: boolean,
+): Promise<boolean> {
+  const isLast = await showsLastRows(feed, reader, { from, shown: length, length });
+  if (isLast !== null) return isLast;
+  const isWhole = reader.isWhole(from) || (least !== null && least < reader.least(from));
+  return !isFull && !(isWhole && length % 5 === 0 && reader.announced.lacks(length));
 }
 
 /**

@@ -271,7 +271,7 @@ export class PageReader {
   }
 
   /** Whether a request from a second on asks for everything. */
-  private isWhole(from: number): boolean {
+  isWhole(from: number): boolean {
     const { parameters, beginAt = 0, windowSeconds } = this.feed;
     if (parameters.updatedSince === null) return true;
     return windowSeconds === undefined && this.least(from) <= beginAt;
