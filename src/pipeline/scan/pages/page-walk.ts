@@ -16,11 +16,11 @@ const QUIET_WALKS = { ifAsManyIds: 4, else: 6 };
 export const MOST_RESTARTS = 3;
 
 /**
- * If ties are shuffled on each request, pages of one row each, as many as there are records, show two thirds of them. The server ignores
- * paging if pages go on without anything new, and do not get shorter, for this many rows a record behind the first page and some pages more.
- * Some records have two rows.
+ * The end of a window of n records comes after at most n pages, for any unit of paging. If ties are shuffled on each request, pages
+ * of one row each have shown two thirds of the records by then. On a longer climb, the server ignores paging. So it does if that many
+ * pages show known rows, and do not get shorter, for each older record behind the first page.
  */
-const MOST_ROWS_A_RECORD = 3;
+const MOST_PAGES_A_RECORD = 2;
 const MORE_PAGES = 10;
 
 /** So many pages in a row that have only rows of the time since the walk began. */
@@ -44,9 +44,10 @@ const MOST_FRESH_PAGES = 1_000;
 export class PageWalk {
   /** The first second behind the window; null if the window reaches to the server's end. */
   next: number | null = null;
-  /** Keys of all rows of the window, and how many of these rows have an id. */
+  /** Keys of all rows of the window, how many of them have an id, and how many were not written since the walk began. */
   readonly seen = new Set<string>();
   private ids = 0;
+  private older = 0;
   /** How many rows the pages before each page had, as they came on the climb. The last number belongs to the page that ends it. */
   private begins = [0];
   /** Where the second page begins, if not behind the first one: moves the borders of pages that are asked for by position. */
@@ -68,8 +69,7 @@ export class PageWalk {
   private repeats = 0;
   /** The most rows with an id that a walk has had. */
   private mostRows = 0;
-  /** Rows came in another order than in the walk before. */
-  private isShuffled = false;
+  private isShuffled = false; // rows came in another order than in the walk before
   private quietWalks = 0;
   /** Walks in a row without a new row, each over pages with other borders. */
   private quietBorders = 0;
@@ -231,10 +231,8 @@ export class PageWalk {
         if ((this.last?.length ?? 0) < (this.first?.length ?? 0)) return null;
         throw beyondReach(this.feed, this.window);
       }
-      const behind = Math.max(0, this.seen.size - (this.first?.length ?? 0));
-      // One row may join a page to the page before.
-      const ownRows = Math.max(1, (this.last?.length ?? 0) - 1);
-      if (quiet > (MOST_ROWS_A_RECORD * behind) / ownRows + MORE_PAGES)
+      const behind = Math.max(0, this.older - (this.first?.length ?? 0));
+      if (quiet > MOST_PAGES_A_RECORD * behind + MORE_PAGES)
         throw pagingIgnored(this.feed, this.window, n, this.seen.size);
       const page = await this.reader.read(this.window.from, n, begin);
       if (page === 'page-size-changed') return page;
@@ -246,11 +244,12 @@ export class PageWalk {
       }
       fresh = this.isFresh(page) ? fresh + 1 : 0;
       if (fresh > MOST_FRESH_PAGES) return 'not-settled';
-      const { size } = this.seen;
+      const [{ size }, { older }] = [this.seen, this];
       const { inside, named, hasOlder } = this.take(page);
       yield page;
       if (hasOlder) return olderOn(n);
-      if (this.seen.size === size && page.facts.length >= (this.last?.length ?? 0)) quiet++;
+      const isKnown = this.older === older && 2 * (this.seen.size - size) < page.facts.length;
+      if (isKnown && page.facts.length >= (this.last?.length ?? 0)) quiet++;
       // A row behind the window ends it, and so does an empty page. The way down does not read this page.
       const isEnd = inside === 0 || inside < page.facts.length;
       if (isEnd || isFirst) {
@@ -357,6 +356,7 @@ export class PageWalk {
       this.places.set(key, updated);
       if (this.seen.has(key)) return;
       this.seen.add(key);
+      if ((updated ?? 0) < this.began) this.older++;
       this.isNews ||= this.reader.kind === 'numbered' || (updated ?? 0) < this.began;
       if (hasId) this.ids++;
     });
