@@ -1,4 +1,4 @@
-import type { Kafka } from 'kafkajs';
+import { type Kafka, KafkaJSConnectionError } from 'kafkajs';
 import type { ApiCall, Broker } from '../cluster';
 
 interface MadeCluster {
@@ -71,4 +71,19 @@ export function keepReasons(broker: Broker): void {
     }),
   );
   broker.createTopics = (request) => create.call(telling, request);
+}
+
+/**
+ * Fails the requests that an ended connection leaves behind. kafkajs waits for the answers before it ends one, but a request that is
+ * sent just after it looked for them gets no answer, and no timeout either: its caller would wait for ever.
+ */
+export function failUnanswered({ connectionPool }: Broker): void {
+  for (const connection of connectionPool.pool) {
+    const disconnect = connection.disconnect.bind(connection);
+    connection.disconnect = async () => {
+      const ended = await disconnect();
+      connection.requestQueue.rejectAll(new KafkaJSConnectionError('Connection timeout: it was closed'));
+      return ended;
+    };
+  }
 }

@@ -1,21 +1,3 @@
-import { KafkaJSConnectionError } from 'kafkajs';
-import type { Broker } from '../cluster';
-
-/**
- * Fails the requests that an ended connection leaves behind. kafkajs waits for the answers before it ends one, but a request that is
- * sent just after it looked for them gets no answer, and no timeout either: its caller would wait for ever.
- */
-export function failUnanswered({ connectionPool }: Broker): void {
-  for (const connection of connectionPool.pool) {
-    const disconnect = connection.disconnect.bind(connection);
-    connection.disconnect = async () => {
-      const ended = await disconnect();
-      connection.requestQueue.rejectAll(new KafkaJSConnectionError('Connection timeout: it was closed'));
-      return ended;
-    };
-  }
-}
-
 interface Connection {
   connect(): Promise<unknown>;
   disconnect(): Promise<unknown>;
