@@ -290,7 +290,8 @@ const answers = {
     ...parks,
     what: 'The API ignores the paging. It answers every page number with the same full page, so only the first page can be read. Most often a paging parameter is misspelt.',
     now: 'The feed is parked and tried again slowly. The records read so far are published.',
-    remedy: 'Check the names of the paging parameters in highwater.yaml, or ask for larger pages.',
+    remedy:
+      'Check the names of the paging parameters in highwater.yaml, or ask for larger pages. If the API has no pages, say so: `paging: { style: none }`.',
     see: feedParked,
   },
   SCAN_PAGES_EMPTY: {
