@@ -161,6 +161,17 @@ describe('behind a first page', () => {
     await expect(look((_, size) => rows(60).slice(0, Math.min(size, 20)))).rejects.toThrow('ignores');
   });
 
+  it('that is short and comes again and again, paging counts as ignored at no moment at which a row comes', async () => {
+    for (let moment = 1; moment < 25; moment++) {
+      const clamped = (offset: number, size: number, request: number) => {
+        const all = rows(request > moment ? 22 : 21);
+        const page = all.slice(offset * size, (offset + 1) * size);
+        return page.length > 0 ? page : all.slice(0, size);
+      };
+      expect((await look(clamped)).end).not.toBe('more');
+    }
+  });
+
   it('nothing is told when fewer records have to be asked for', async () => {
     for (const at of [1, 2])
       expect(
