@@ -8,7 +8,7 @@ import type { EarlierContents } from './changes/earlier-contents';
 import type { Images } from './changes/images';
 import { type LookDeps, type LookRange, lookAt, type Sight } from './look';
 import type { Decoder } from './records/decode';
-import { isCode } from './scan/pages/refusals';
+import { EXPIRED, unlessRefused } from './scan/pages/refusals';
 import { LONGEST_LAG } from './scan/seam';
 
 /** A feed of so many pages is read as a whole, by the first look. */
@@ -89,8 +89,8 @@ export class Doubts {
     let agreed = doubtful;
     for (let i = 0; i < REREADS && agreed.length > 0 && !this.signal.aborted; i++) {
       const ids = new Set(agreed.map(({ id }) => id));
-      const rows = await page.reread().catch(unlessExpired);
-      // Only looks, which begin again at the first page, can tell then.
+      const rows = await unlessRefused(page.reread(), EXPIRED);
+      // The API has dropped the place of the page. Only a look, which begins at the first page, can tell now.
       if (rows === null) return i > 0 || this.looked <= this.pages ? agreed : [];
       const found = decode(rows).records.filter(({ id }) => ids.has(id));
       const again = new Map(found.map((record) => [record.id, record]));
@@ -194,12 +194,6 @@ export class Doubts {
     const message = `Feed ${feed.name}: ${WARNINGS[what](id)}`;
     remind(feed, what, () => logger.warn(message, { feed: feed.name, id }));
   }
-}
-
-/** Null for a place that the API has dropped by now: it shows each page once. */
-function unlessExpired(error: unknown): null {
-  if (!isCode(error, ['SCAN_CURSOR_EXPIRED'])) throw error;
-  return null;
 }
 
 const WARNINGS = {

@@ -479,7 +479,8 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
       ...(isRenumbered || shape.hides ? ['SOURCE_NOT_FOUND'] : []),
       ...(isAlike ? ['SCAN_PAGING_IGNORED'] : []),
       ...(perSecond >= shape.depth ? ['SCAN_BEYOND_REACH'] : []),
-      ...(perSecond >= shape.depth && shape.refusesDepth ? ['SOURCE_REQUEST_REFUSED'] : []),
+      // Without a filter, nothing leads to the rows behind a limit that refuses them.
+      ...(Number.isFinite(shape.depth) && shape.refusesDepth ? ['SOURCE_REQUEST_REFUSED'] : []),
       // No other pages show that pages of two rows end, unless their numbers count rows.
       ...(pageSize < 3 ? ['SOURCE_REQUEST_REFUSED', 'SCAN_PAGING_IGNORED'] : []),
     ];

@@ -103,10 +103,9 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
       setMaxListeners(0, signal);
       const outage = new Outage(`Taking over feed ${topics.feed}`, logger);
       outage.began();
-      // One that was given up and still runs would fence this one.
-      const before = acquiring.get(topics.feed) ?? Promise.resolve();
       try {
-        await unlessAborted(before, signal);
+        // An acquisition that was given up and still runs would fence this one.
+        await unlessAborted(acquiring.get(topics.feed) ?? Promise.resolve(), signal);
         const session = acquire(topics, signal, grant);
         acquiring.set(
           topics.feed,

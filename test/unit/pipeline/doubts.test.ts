@@ -360,7 +360,7 @@ it('a record without a time is not gone yet if it is new: a server that lags doe
   expect(await published()).toEqual(['r a a', 'r b b', 'c new n', 'd b b']);
 });
 
-it('a record that goes back is published though the API lets each cursor be used only once', async () => {
+it('a record that goes back to earlier contents is published although each cursor can be used only once', async () => {
   const paged = await styledPublisher({ order: 'id', filter: false, lives: 15 }, { pageSize: 2 });
   publisher = paged;
   paged.vendor.beforeAnswer = () => {

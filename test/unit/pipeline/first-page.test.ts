@@ -161,7 +161,7 @@ describe('behind a first page', () => {
     await expect(look((_, size) => rows(60).slice(0, Math.min(size, 20)))).rejects.toThrow('ignores');
   });
 
-  it('that is short and comes again and again, paging counts as ignored at no moment at which a row comes', async () => {
+  it('that is short and comes again and again paging does not count as ignored because a row comes meanwhile', async () => {
     for (let moment = 1; moment < 25; moment++) {
       const clamped = (offset: number, size: number, request: number) => {
         const all = rows(request > moment ? 22 : 21);

@@ -104,6 +104,17 @@ it.each(again)('an API that ignores page numbers is not taken as read: %j', asyn
   await expect(publisher.poll()).rejects.toMatchObject({ code: 'SCAN_PAGING_IGNORED' });
 });
 
+it('an API with a size and a filter but no page numbers is read even if several records share its last second', async () => {
+  await start(60, { first: 'zero', pastEnd: 'empty' }, 1_000);
+  for (let i = 0; i < 6; i++) publisher.vendor.write(`s${i}`, NOW - 100);
+  const { fetchPage } = publisher.vendor;
+  publisher.vendor.fetchPage = (feed, request, signal) =>
+    fetchPage(feed, { ...request, pageOffset: 0 }, signal);
+  await publisher.poll();
+  await publisher.poll({ wide: true });
+  expect([publisher.unknown(), publisher.offset().snapshot]).toEqual([[], 'complete']);
+});
+
 it('a reconcile counts the records of an API whose last page comes again, though two sizes of pages are full', async () => {
   await start(90, { first: 'zero', pastEnd: 'last page', order: 'id', cap: 10 });
   await isReadThough(90);

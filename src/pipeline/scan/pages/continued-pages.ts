@@ -1,7 +1,7 @@
 import { HighwaterError } from '../../../errors';
 import { type FetchedPage, type PageFacts, pageBehind, repeats } from './page-facts';
 import { LEAST_EVIDENCE } from './paging';
-import { isCode } from './refusals';
+import { EXPIRED, isCode, unlessRefused } from './refusals';
 
 /**
  * Pages in a row without rows. An API that filters the rows of each page may have many, so they show no fault: this only ends a
@@ -89,7 +89,7 @@ export class ContinuedPages {
     const first = await this.fetch(this.from, place);
     const page = this.isEndBehindLongPage(first, place)
       ? await this.fetch(this.from, place).catch((error) => {
-          if (!isCode(error, ['SCAN_CURSOR_EXPIRED'])) throw error;
+          if (!isCode(error, EXPIRED)) throw error;
           return first; // some APIs drop the place with their last answer
         })
       : first;
@@ -125,10 +125,7 @@ export class ContinuedPages {
     const mayBeAll = length < Math.min(this.pageSize(), LEAST_EVIDENCE) && !mayBeCap;
     if (isSame ? !mayBeAll : beginsSecondAgain(facts, latest.facts)) return true;
     const half = Math.ceil(length / 2);
-    const shorter = await this.fetch(this.from, place, half).catch((error) => {
-      if (!isCode(error, ['SCAN_CURSOR_EXPIRED'])) throw error;
-      return null;
-    });
+    const shorter = await unlessRefused(this.fetch(this.from, place, half), EXPIRED);
     // If the API gives as many rows as it is asked for, and gave fewer than the page size, these are all.
     if (isSame) return shorter?.facts.length !== half;
     // A shorter page has rows behind it, so it has to name another one.

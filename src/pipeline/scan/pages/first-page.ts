@@ -155,9 +155,9 @@ async function behindByNumber(
   // If the server decides how long a page is, no length shows that it holds everything.
   const isUnknown = asked.pageSize < feed.pageSize || feed.parameters.pageSize === null;
   const isFull = !isShort || (isUnknown && page.length >= (asked.longestPage ?? 0));
+  reader.setPaging(asked);
   if (ignored && !(await isAllThereIs(feed, reader, anchor, page, isFull))) {
     // Rows that came meanwhile may have contradicted it.
-    reader.setPaging(asked);
     const again = await reader.read(anchor, 0, 0);
     if (again === 'page-size-changed') return again;
     if (!haveSameKeys(again.facts, page)) return 'begin-again';
@@ -167,16 +167,15 @@ async function behindByNumber(
         `the parameter ${feed.parameters.page}; what does not fit into one page cannot be read.`,
     );
   }
-  reader.setPaging(asked);
   // Two full pages with the same rows in another order: they are ties, and others of them may be on neither page.
   const mayHide = !isShort && !haveSameKeys(successor.facts, page);
   return mayHide ? 'more' : third;
 }
 
 /**
- * Pages behind the last one may show it again. Shorter pages tell whether this one is the last, or all are the same. If the server ignores
- * the size, too, a page that is shorter than was asked for counts as all, unless it lacks known records and may have been cut: at a multiple
- * of 5, as servers do.
+ * Pages behind the last one may show it again. Shorter pages tell whether this one is the last, or the numbers are ignored. Even then it is
+ * all if it is shorter than was asked for, and than pages of this API get. If the API ignores the size as well, the former is enough. Neither
+ * counts if known records are missing and the page may be cut: at a multiple of 5, as APIs do.
  */
 async function isAllThereIs(
   feed: Feed,
@@ -186,9 +185,10 @@ async function isAllThereIs(
   isFull: boolean,
 ): Promise<boolean> {
   const isLast = await showsLastRows(feed, reader, { from, shown: length, length });
-  if (isLast !== null) return isLast;
   const isWhole = reader.isWhole(from) || (least !== null && least < reader.least(from));
-  return !isFull && !(isWhole && length % 5 === 0 && reader.announced.lacks(length));
+  const mayBeCut = isWhole && length % 5 === 0 && reader.announced.lacks(length);
+  const isShorter = isLast === null || length < (reader.paging().longestPage ?? 0);
+  return isLast === true || (!isFull && isShorter && !mayBeCut);
 }
 
 /**

@@ -4,6 +4,8 @@ import type { PageRequest } from '../../../source/source';
 import { type FetchedPage, type Numbered, pageBehind } from './page-facts';
 
 export const REFUSALS: readonly ErrorCode[] = ['SOURCE_NOT_FOUND', 'SOURCE_REQUEST_REFUSED'];
+/** The same for a place that an earlier answer named. */
+export const EXPIRED: readonly ErrorCode[] = ['SCAN_CURSOR_EXPIRED'];
 /** How an API may answer a number at which it has no page. */
 export const UNANSWERED: readonly ErrorCode[] = [...REFUSALS, 'SOURCE_UNAVAILABLE'];
 
@@ -31,9 +33,9 @@ export function orRefusal(error: unknown, refusals: readonly ErrorCode[]): Highw
 }
 
 /** Null if the API refuses what is asked for, such as a page size: some know only a few. */
-export async function unlessRefused<T>(answer: Promise<T>): Promise<T | null> {
+export async function unlessRefused<T>(answer: Promise<T>, refusals = REFUSALS): Promise<T | null> {
   return answer.catch((error) => {
-    orRefusal(error, REFUSALS);
+    orRefusal(error, refusals);
     return null;
   });
 }

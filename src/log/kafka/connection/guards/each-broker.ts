@@ -74,15 +74,17 @@ export function keepReasons(broker: Broker): void {
 }
 
 /**
- * Fails the requests that an ended connection leaves behind. kafkajs waits for the answers before it ends one, but a request that is
- * sent just after it looked for them gets no answer, and no timeout either: its caller would wait for ever.
+ * Fails the requests that a connection leaves unanswered when it ends. kafkajs waits for outstanding answers first, but a request that is
+ * sent between that wait and the end gets neither an answer nor a timeout: its caller would wait for ever.
  */
 export function failUnanswered({ connectionPool }: Broker): void {
   for (const connection of connectionPool.pool) {
     const disconnect = connection.disconnect.bind(connection);
     connection.disconnect = async () => {
       const ended = await disconnect();
-      connection.requestQueue.rejectAll(new KafkaJSConnectionError('Connection timeout: it was closed'));
+      connection.requestQueue.rejectAll(
+        new KafkaJSConnectionError('the connection was closed before its answer'),
+      );
       return ended;
     };
   }
