@@ -298,6 +298,39 @@ it.each(
   expect(warnings()).toContain('the API ended behind exactly 1000 rows');
 });
 
+describe.each([
+  { style: 'page', order: 'updated', filter: false },
+  { style: 'offset', order: 'updated', filter: false },
+  { style: 'page', order: 'newest', filter: true },
+] as const)('an API %j that shows only its first 300 rows', (traits) => {
+  it('has no live record deleted as rows move behind them, also after a restart', async () => {
+    await start({ ...traits, depth: 300 }, 430);
+    await publisher.poll();
+    const shown = traits.order === 'updated' ? 'r000' : 'r429';
+    for (const id of [shown, 'new1', 'new2']) {
+      write(id, NOW - 20);
+      await publisher.poll();
+      expect(await publisher.reconcile()).toMatchObject({ deleted: 0 });
+    }
+    await publisher.restart();
+    await publisher.poll();
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'not-proved' });
+    expect(warnings()).toContain('the API ended behind exactly 300 rows');
+  });
+});
+
+it.each(['updated', 'newest', 'id'] as const)(
+  'a record is deleted that is gone, though a list in the order %s has full pages without it',
+  async (order) => {
+    await start({ style: 'page', order, filter: order === 'newest' }, 301);
+    await publisher.poll();
+    publisher.vendor.rows.delete('r005');
+    await publisher.poll();
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+    expect(warnings()).toBe('');
+  },
+);
+
 it.each([{ style: 'cursor', sized: false }, { style: 'link', sized: false }, { style: 'none' }] as const)(
   'a feed %j whose paging looks at the wrong member does not count as read',
   async (traits) => {

@@ -13,6 +13,9 @@ export type HiddenRows =
   | { readonly by: 'itself'; readonly rows: number }
   | { readonly by: 'total'; readonly total: number; readonly shown: number };
 
+/** Feed → most rows that pages by number have had, the last of which was not full, since the start of this process. */
+const mostRows = new WeakMap<Feed, number>();
+
 /** Watches whether the rows that the answers of a scan announce also come. */
 export class Announced {
   hidden: HiddenRows | null = null;
@@ -80,11 +83,13 @@ export class Announced {
    */
   noteEnd(
     { facts, isLast, total: told }: FetchedPage,
-    { from, shown, isFiltered, mayLack }: PagesRead,
+    { from, n, shown, isFull, isWhole, isFiltered, mayLack }: PagesRead,
   ): void {
     if (isLast === false) this.hidden ??= { by: 'more' };
     // A page that shows rows again counts none of its own.
     const isAgain = facts.length > 0;
+    if (n > 0 && told === null) this.noteRows(shown, from);
+    if (n > 0 && told === null && isWhole) this.noteWholeEnd(shown, isFull, isAgain);
     const first = this.latestTotal?.from === from ? this.latestTotal.total : null;
     const total = isAgain ? first : told;
     const isSaid = isLast !== null && !isAgain;
@@ -92,13 +97,30 @@ export class Announced {
     this.unshown ??= { by: 'total', total, shown };
     if (!isFiltered || this.isTotalFiltered) this.hidden ??= this.unshown;
   }
+
+  /**
+   * If all pages of the whole feed are full, a limit of paging may be at hundreds of rows, too, and known records may have moved behind it,
+   * unless more rows have come before. Full pages of another size may pass a limit by some rows, and pages that come again may have been
+   * counted twice.
+   */
+  private noteWholeEnd(rows: number, isFull: boolean, isAgain: boolean): void {
+    const most = mostRows.get(this.feed) ?? 0;
+    if (isFull && rows % 100 === 0 && rows >= most && this.lacks(rows)) this.noteCut(rows, 0);
+    if (!isFull && !isAgain) mostRows.set(this.feed, Math.max(rows, most));
+  }
 }
 
 /** The pages from a second on. */
 interface PagesRead {
   readonly from: number;
+  /** Number of the last page with rows, from 0. */
+  readonly n: number;
   /** Rows on all of them. */
   readonly shown: number;
+  /** Page n is as long as pages get. */
+  readonly isFull: boolean;
+  /** Everything was asked for. */
+  readonly isWhole: boolean;
   readonly isFiltered: boolean;
   /** A total may be too high by less than so many rows. */
   readonly mayLack: number;

@@ -244,14 +244,14 @@ export class PageReader {
    */
   async noteEnd(from: number, behind: FetchedPage, shown: number): Promise<void> {
     const { n = 0, length = 0 } = this.last.get(from) ?? {};
-    const full = this.fullLength(n);
+    const isFull = length >= this.fullLength(n);
+    const isWhole = this.isWhole(from);
     const hasFilter = this.feed.parameters.updatedSince !== null && this.known.lag < WHOLE_FEED;
     const isFiltered = hasFilter && this.least(from) > 0;
-    const mayLack = shown > 0 && length < full ? full : 0;
-    if (behind.isVague && this.isWhole(from) && (n === 0 || length >= full))
+    const mayLack = shown > 0 && !isFull ? this.fullLength(n) : 0;
+    if (behind.isVague && isWhole && (n === 0 || isFull))
       await testNoList(this.feed, this, { from, shown, n, length });
-    if (n > 0 && behind.total === null) this.announced.noteRows(shown, from);
-    this.announced.noteEnd(behind, { from, shown, isFiltered, mayLack });
+    this.announced.noteEnd(behind, { from, n, shown, isFull, isWhole, isFiltered, mayLack });
   }
 
   /** Whether a page that names no next one is the last. In order, the end of a full page is not believed: the scan asks behind its last row. */
