@@ -307,7 +307,7 @@ function answered(code: ErrorCode, what: string, { request, status }: Answer): S
 function namedElsewhere(parsed: unknown, { headers, paging, responseKey }: Answer): string | null {
   if (!isEndUnsaid(paging)) return null;
   if (nextLink(headers.link) !== null) return 'Link';
-  return isNextInBody(paging) ? moreBy(parsed, responseKey) : null;
+  return moreBy(parsed, responseKey);
 }
 
 function page(rows: Rows | SourceFailure, parsed: unknown, answer: Answer): ReadRows | SourceFailure {

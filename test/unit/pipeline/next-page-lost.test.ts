@@ -1,5 +1,5 @@
 import { reconciled } from '../../support/operations';
-import { NOW, type StyledPublisher, styledPublisher } from '../../support/styled-publisher';
+import { NOW, NOW_MS, type StyledPublisher, styledPublisher } from '../../support/styled-publisher';
 import { refuseCursor, type VendorShape } from '../../support/styled-vendor';
 
 /** An API comes to name the next page by another member, or names none though it says that there is one. */
@@ -345,6 +345,23 @@ it.each([{ style: 'cursor', sized: false }, { style: 'link', sized: false }, { s
     );
   },
 );
+
+it('an answer without paging that says more counts as read only if the rows behind it are asked for', async () => {
+  const cut = { style: 'none', order: 'updated', filter: true, isCut: true, sized: false } as const;
+  await start(cut, 250);
+  publisher.vendor.shows = (page) => ({
+    ...page,
+    ...(page.rows.length === 100 && { moreBy: 'next_cursor' }),
+  });
+  await publisher.poll();
+  expect(publisher.owned().deps.state.recordCount).toBe(250);
+  expect(publisher.offset()).toMatchObject({ snapshot: 'complete', last_complete_scan_ms: NOW_MS });
+  for (let i = 0; i < 120; i++) write(`tie${i}`, NOW - 50);
+  publisher.clock.ms += 1_000;
+  await publisher.poll();
+  expect(publisher.offset().last_complete_scan_ms).toBe(NOW_MS);
+  expect(warnings()).toContain('an answer of 100 rows names no next page, and says by "next_cursor"');
+});
 
 it('a flag that never changes does not hold up a feed whose pages name each other', async () => {
   await start({ style: 'cursor' }, 240);

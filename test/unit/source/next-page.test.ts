@@ -36,6 +36,9 @@ it.each<[string | undefined, PagingStyle, object]>([
   [undefined, cursor, { next: '2026-11-29T00:00:00Z' }],
   [undefined, { ...cursor, hasMore: 'meta.more' }, { done: false, meta: { more: false } }],
   [undefined, inBody, {}],
+  ['next_cursor', { style: 'none' }, { next_cursor: 'b' }],
+  ['meta.has_more', { style: 'none' }, { meta: { has_more: true, next_cursor: 'b' } }],
+  [undefined, { style: 'none' }, { next_cursor: null, total: 600 }],
 ])('an answer that names no next page says by %s that there is one (%j)', async (by, paging, beside) => {
   const api = await server((_, response) => sendJson(response, { ipos: rows, ...beside }));
   const read = await source(api.url).fetchPage(pagedBy(paging), page, never);

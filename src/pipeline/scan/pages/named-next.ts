@@ -83,7 +83,9 @@ export class NamedNext {
     )
       this.announced.hidden ??= { by: 'no list' };
     const isSaid = page.isLast === false;
-    const said = this.isNamed ? null : page.moreBy;
+    // Without paging, a poll in order asks for the rows behind an answer that is cut.
+    const isAskedFor = pagingKind(this.feed) === 'single' && this.goesOn(last);
+    const said = this.isNamed || isAskedFor ? null : page.moreBy;
     const lost = { by: 'no next', rows: length, said } as const;
     if (!isSaid && said === null && !(await this.isLost(last))) return;
     // An answer that says so itself is not doubted: no other range tells more.
@@ -118,31 +120,29 @@ export class NamedNext {
    * A full page is in doubt, unless it shows all records that are known. So is any page that shows fewer of them: the API may have shortened
    * its pages as well. A poll in order goes on behind its last row anyway, unless that is of the same second as its first one.
    */
-  private isEndDoubtful({ page: { facts }, paging, from, isWhole, isNew, fullLength }: LastPage): boolean {
-    const { length } = facts;
+  private isEndDoubtful(first: LastPage): boolean {
+    const { page, paging, isWhole, isNew, fullLength } = first;
+    const { length } = page.facts;
     const isFull = paging.rowsBeforeNext > 0 ? isLikeNamed(paging, length) : isNew || length >= fullLength;
     const lacksSome = isWhole && this.shown.size < this.announced.shownRecords;
     const isAll = isWhole && !lacksSome && !isNew;
-    // A filter with a lag may show only rows in front of the second that was asked for.
-    const goesOn = paging.ordered && !isWhole && facts.least !== facts.last && facts.last! > from;
-    return (isFull && !isAll && !goesOn) || (lacksSome && this.canShrink(length));
+    return (isFull && !isAll && (isWhole || !this.goesOn(first))) || (lacksSome && this.canShrink(length));
   }
 
   /**
    * A full page behind others is in doubt if known records are on none of them. So is one of the rows since a second, if a poll in order
    * does not go on behind its last row, and other pages can be asked for. @returns null if there is no doubt
    */
-  private async isLaterLost({ page, paging, from, n, isWhole }: LastPage): Promise<boolean | null> {
+  private async isLaterLost(later: LastPage): Promise<boolean | null> {
     const { rows } = this;
-    const { length, least, last } = page.facts;
+    const { page, paging, from, n, isWhole } = later;
+    const { length } = page.facts;
     // Before a whole snapshot, nothing tells how many rows there are.
     if (isWhole && this.announced.shownRecords === Number.POSITIVE_INFINITY) {
       if (isLikeNamed(paging, length)) this.announced.noteRows(rows, from);
       return null;
     }
-    const { updatedSince } = this.feed.parameters;
-    const goesOn = paging.ordered && updatedSince !== null && least !== last && last! > from;
-    const lacksSome = !goesOn && (!isWhole || this.shown.size < this.announced.shownRecords);
+    const lacksSome = !this.goesOn(later) && (!isWhole || this.shown.size < this.announced.shownRecords);
     if (!lacksSome || !isLikeNamed(paging, length) || this.lengths.length <= n) return null;
     if (isWhole && isRoundLimit(rows)) return true;
     this.announced.noteRows(rows, from);
@@ -150,6 +150,12 @@ export class NamedNext {
     if (showAsMany !== null) return !showAsMany;
     // Ties that hide records show others twice, so the sum is right.
     return (isWhole && rows < this.announced.shownRecords) || null;
+  }
+
+  /** Whether a scan in order asks for the rows behind the page. A filter with a lag may show only rows in front of the second that was asked for. */
+  private goesOn({ page: { facts }, paging, from }: LastPage): boolean {
+    const hasFilter = this.feed.parameters.updatedSince !== null;
+    return paging.ordered && hasFilter && facts.least !== facts.last && facts.last! > from;
   }
 
   /** @param length of the last page that has rows @returns as `showAsMany` */
