@@ -288,7 +288,7 @@ const answers = {
   },
   SCAN_PAGING_IGNORED: {
     ...parks,
-    what: 'The API ignores the paging. It answers every page number with the same full page, so only the first page can be read. Most often a paging parameter is misspelt.',
+    what: 'The API ignores the paging, and answers every page number with the same full page. Or it counts pages in another way than the feed declares. So rows cannot be read. Most often a paging parameter is misspelt.',
     now: 'The feed is parked and tried again slowly. The records read so far are published.',
     remedy:
       'Check the names of the paging parameters in highwater.yaml, or ask for larger pages. If the API has no pages, say so: `paging: { style: none }`.',

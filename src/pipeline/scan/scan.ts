@@ -3,6 +3,7 @@ import type { ScanPage } from '../../types';
 import { allPages } from './all-pages';
 import { jointOf, type KeysetCursor, leapOver, nextStep } from './keyset-cursor';
 import { believed, isOutOfOrder, showsOlder } from './order';
+import { testDeclared } from './pages/declared-paging';
 import { isShortPageLast, mayBeCut } from './pages/first-page';
 import { bringsNothingNew, type FetchedPage, type PageFacts, pageBehind } from './pages/page-facts';
 import { PageReader } from './pages/page-reader';
@@ -42,15 +43,15 @@ export async function* scan(
   const late = feed.overlapSeconds + (start.stepSeconds ?? 1) - 1;
   const overlap = start.overlapSeconds ?? Math.max(start.wide ? feed.wideOverlapSeconds : 0, late);
   const from = Math.max(0, start.highWaterMark - overlap);
+  if (isWhole) await testDeclared(feed, reader);
   if (isWhole || start.otherBorders) await reader.testBegin(from);
   // A mark may lie ahead of the present. A second that the caller names is kept.
   const mayRewind = start.overlapSeconds === undefined;
 
   const position = new ScanPosition(feed, reader, deps.logger, start, from);
   // Marks that relied on a wrong order prove nothing, so a snapshot begins again.
-  const restart = start.snapshot
-    ? { from: 0, highWaterMark: 0 }
-    : { from, highWaterMark: start.highWaterMark };
+  const { highWaterMark, otherBorders, snapshot, wide } = start;
+  const restart = snapshot ? { from: 0, highWaterMark: 0 } : { from, highWaterMark };
   // The whole feed at once may be more than paging reaches.
   const isRange = !start.snapshot && start.whole !== true;
   async function* readInOrder(begin: number, mayReadAtOnce: boolean): AsyncGenerator<ScanPage, boolean> {
@@ -71,7 +72,6 @@ export async function* scan(
     return;
   }
   position.highWaterMark = restart.highWaterMark;
-  const { otherBorders, snapshot, wide } = start;
   const whole = { ...restart, otherBorders, isWide: wide || snapshot, mayRewind };
   const beyondReach = yield* scanWithoutOrder(position, whole);
   if (beyondReach === null) return;

@@ -54,7 +54,7 @@ it.each<Partial<VendorShape>>([{ filter: true }, { filter: false }])(
   async (traits) => {
     let isIll = false;
     const { clock } = await unwell({ style: 'offset', ...traits }, (request) => {
-      if (request === 7) throw new HighwaterError('SOURCE_UNAVAILABLE', 'GET answered with 503.');
+      if (request === 10) throw new HighwaterError('SOURCE_UNAVAILABLE', 'GET answered with 503.');
       return isIll;
     });
     await expect(publisher.poll()).rejects.toThrow('503');

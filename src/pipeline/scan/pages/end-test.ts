@@ -1,9 +1,9 @@
-import { HighwaterError } from '../../../errors';
 import type { PageRequest } from '../../../source/source';
 import type { Paging } from '../../../types';
 import type { Announced } from './announced';
 import { type FetchedPage, haveSameKeys, type PageFacts } from './page-facts';
 import { pageOffset } from './paging';
+import { noPage } from './refusals';
 
 /** How many pages behind an empty one are asked for. Between them, a few pages with rows are not seen. */
 const JUMPS = [1, 2, 3, 4, 5, 6, 8, 12, 18, 27, 40, 60, 90];
@@ -108,11 +108,4 @@ export class EndTest {
     }
     return null;
   }
-}
-
-/** An API may answer anything for a page far behind its end: that its plan does not allow such a page, an error, or nothing at all. */
-function noPage(error: unknown): null {
-  const isOfApi = error instanceof HighwaterError && error.code.startsWith('SOURCE_');
-  if (!isOfApi || error.code === 'SOURCE_CLOSED') throw error;
-  return null;
 }

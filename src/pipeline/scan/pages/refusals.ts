@@ -40,6 +40,13 @@ export async function unlessRefused<T>(answer: Promise<T>, refusals = REFUSALS):
   });
 }
 
+/** An API may answer anything for a page that it does not have: that its plan does not allow such a page, an error, or nothing at all. */
+export function noPage(error: unknown): null {
+  const isOfApi = error instanceof HighwaterError && error.code.startsWith('SOURCE_');
+  if (!isOfApi || error.code === 'SOURCE_CLOSED') throw error;
+  return null;
+}
+
 /**
  * A page that was refused is behind the end if the page before it comes once more, but this one is refused again.
  * @returns the end, or the page @throws `error`
