@@ -143,6 +143,21 @@ describe.each([
     expect([error, ids.size, last?.settled]).toEqual([null, 60, true]);
   });
 
+  it.each([
+    ['one second', 0],
+    ['a second each', 1],
+  ])('is read to its end by a poll, if more rows of %s than a page has were written', async (_, step) => {
+    const vendor = vendorOf({ ...shape, cap: 25 }, from(50_000, 60));
+    const { last: before } = await read(shape, vendor, undefined, { pageSize: 50 });
+    for (let i = 0; i < 60; i++) vendor.rows.set(`n${i}`, { id: `n${i}`, updated: 50_100 + i * step });
+    vendor.rows.set('later', { id: 'later', updated: 50_200 });
+    const { ids, last } = await read(shape, vendor, { ...before, snapshot: false }, { pageSize: 50 });
+    expect([ids.has('n59'), ids.has('later'), last?.complete, last?.highWaterMark]).toEqual([
+      ...[true, true],
+      ...[true, 50_200],
+    ]);
+  });
+
   // If page numbers show the same page, they may be ignored.
   const ends = ['empty', 'not found', 'refused'] as const;
   it.each(shape.style === 'page' ? ends : ([...ends, 'first page', 'last page'] as const))(

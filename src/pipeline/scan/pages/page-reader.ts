@@ -231,11 +231,11 @@ export class PageReader {
     const isLast = page.isLast ?? (isCounted && !isFull ? true : null);
     // Some APIs count the rows of a page, or compare them with the size that was asked for. If they cap it, each page looks like the last.
     const isShort = this.feed.parameters.pageSize === null ? !isFull : facts.length < this.feed.pageSize;
-    const lacksSome = this.isWhole(from) && this.announced.lacks(before + facts.length);
-    const isProved = isLast && !(isShort && (lacksSome || this.endTest.isThorough));
+    const isDoubtful = this.isWhole(from) ? this.announced.lacks(before + facts.length) : isFull;
+    const isProved = isLast && !(isShort && (isDoubtful || this.endTest.isThorough));
     this.end = isProved ? read : null;
     this.counted = (isLast && !isProved) || (isCounted && isFull) ? read : null;
-    return { ...page, isLast };
+    return { ...page, isLast: isLast && !isProved ? null : isLast };
   }
 
   /**
