@@ -4,13 +4,48 @@ import { type ClosableSource, createSource, type SourceOptions } from '../source
 import { type GrantedToken, grantedToken } from '../source/granted-token';
 import { createRequestBudget, type RequestBudget, type RequestPriority } from '../source/request-budget';
 
-type ClientOptions = Pick<SourceOptions, 'logger' | 'tell'> & Partial<Pick<SourceOptions, 'limits'>>;
+interface ClientOptions
+  extends Pick<SourceOptions, 'logger' | 'tell'>,
+    Partial<Pick<SourceOptions, 'limits'>> {
+  /** Called for each page that is late, with a line for people. */
+  readonly onLate?: (waiting: string) => void;
+}
+
+/** A page that has not come after so long is said to be waited for. Commands say so within 10 s. */
+const LATE_MS = 4_000;
 
 /** Makes a client for each API, and a request budget for each token at a host: vendors count by token. */
 export function createApiClients(api: ApiConfig, options: ClientOptions) {
   const budgets = new Map<string, RequestBudget>();
   const clients = new Map<string, ClosableSource>();
   const tokens = new Map<string, GrantedToken>();
+
+  /** The feed of each page that is late. */
+  const late = new Map<symbol, string>();
+
+  function waitsFor(feed: string): string | null {
+    const isLate = [...late.values()].includes(feed);
+    return isLate ? `Waiting for a page of ${feed} from ${api.access.get(feed)!.baseUrl}.` : null;
+  }
+
+  function watched(client: ClosableSource): ClosableSource {
+    return {
+      ...client,
+      async fetchPage(feed, page, signal) {
+        const asked = Symbol();
+        const timer = setTimeout(() => {
+          late.set(asked, feed.name);
+          options.onLate?.(waitsFor(feed.name)!);
+        }, LATE_MS).unref();
+        try {
+          return await client.fetchPage(feed, page, signal);
+        } finally {
+          clearTimeout(timer);
+          late.delete(asked);
+        }
+      },
+    };
+  }
 
   function budgetOf({ baseUrl, grant, token }: ApiAccess): RequestBudget {
     const key = JSON.stringify([new URL(baseUrl).origin, grant?.id ?? token]);
@@ -36,20 +71,24 @@ export function createApiClients(api: ApiConfig, options: ClientOptions) {
       const granted = grant && tokenOf(grant);
       const client =
         clients.get(key) ??
-        createSource({
-          limits,
-          ...options,
-          ...access,
-          ...(granted && { secret: granted, granted }),
-          priority,
-          budget: budgetOf(access),
-          get ca() {
-            return api.ca;
-          },
-        });
+        watched(
+          createSource({
+            limits,
+            ...options,
+            ...access,
+            ...(granted && { secret: granted, granted }),
+            priority,
+            budget: budgetOf(access),
+            get ca() {
+              return api.ca;
+            },
+          }),
+        );
       clients.set(key, client);
       return client;
     },
+    /** The page of the feed that is waited for, in a line for people; null: none is late. */
+    waitsFor,
     close(): void {
       for (const one of [...clients.values(), ...tokens.values(), ...budgets.values()]) one.close();
     },

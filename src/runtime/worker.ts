@@ -64,7 +64,14 @@ export async function runWorker(
   // A publisher that polls once ends before anybody could ask.
   const commands = once
     ? null
-    : serveCommands({ ...deps, topic: commandTopic, instance, redact, owns: held.owns });
+    : serveCommands({
+        ...deps,
+        topic: commandTopic,
+        instance,
+        redact,
+        owns: held.owns,
+        waitsFor: clients.waitsFor,
+      });
   const handOver = earlyHandOver(membership, stop);
   const closing = new Set<Promise<void>>();
   try {

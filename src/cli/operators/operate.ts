@@ -170,8 +170,8 @@ function operationReport(
   function progressed(summary: string, facts: Facts): void {
     const write = (): void => screen.write(`${summary}\n`);
     const progress = { label: feed, work: name, share: shareOf(facts), facts: [summary] };
-    // This is not progress but the end of an earlier backfill.
-    if ('givenUpFrom' in facts) write();
+    // Not progress: an earlier backfill has ended, or a page does not come.
+    if ('givenUpFrom' in facts || 'waiting' in facts) write();
     else screen.set(name, () => progress, write);
   }
 
