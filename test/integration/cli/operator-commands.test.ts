@@ -206,6 +206,14 @@ describe('while the API accepts requests and does not answer', () => {
     );
   });
 
+  it('a pause is carried out at once', async () => {
+    await startHanging();
+    expect(await done(['pause', 'ipos'])).toMatchObject({ code: 0 });
+    api().clearFaults();
+    expect((await done(['resume', 'ipos'])).code).toBe(0);
+    await stillPolled('ipos');
+  });
+
   it('a command that acquires the feed itself says what it waits for', async () => {
     expect((await done(['run', '--once'])).code).toBe(0);
     hang();
