@@ -54,9 +54,10 @@ function checkFolder(dataDir: string): Check {
   const free = freeMegabytes(folder);
   if (free < leastFreeMegabytes) {
     const more = 'Free space on the disk, or name a folder on a larger one (HIGHWATER_DATA_DIR).';
-    const found = `${dataDir} is writable, ${free} MB are free`;
-    if (free >= neededMegabytes) return warning('data-folder', found, more);
-    return failed('data-folder', `${found}, and ${neededMegabytes} MB are needed`, more, 'LOG_FULL');
+    const found = `${dataDir} is writable`;
+    const lack = lackOfRoom(folder);
+    if (lack === null) return warning('data-folder', `${found}, ${free} MB are free`, more);
+    return failed('data-folder', `${found}, ${lack}`, more, 'LOG_FULL');
   }
   const network = networkOf(folder);
   if (network !== null)
@@ -97,6 +98,12 @@ function foundWritable(folder: string, nearest: string): string {
   const free = freeMegabytes(nearest);
   const room = free < 10_240 ? `${free} MB` : `${Math.floor(free / 1024)} GB`;
   return `${folder} ${nearest === folder ? 'is writable' : 'will be made'}, ${room} free`;
+}
+
+/** `0 MB are free, and 16 MB are needed`; null: there is enough room for a publisher. */
+export function lackOfRoom(folder: string): string | null {
+  const free = freeMegabytes(folder);
+  return free < neededMegabytes ? `${free} MB are free, and ${neededMegabytes} MB are needed` : null;
 }
 
 function freeMegabytes(folder: string): number {
