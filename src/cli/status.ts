@@ -10,7 +10,7 @@ import { harmless } from '../format/short-text';
 import { createLogger } from '../logging/logger';
 import { describeProgress } from '../pipeline/rounds/backfill';
 import { requestsForAll } from '../pipeline/scan/pages/paging';
-import { lackOfRoom } from './doctor/embedded';
+import { fullDisk } from './doctor/embedded';
 import { type OpenReader, readLog } from './log/open-log';
 import {
   explained,
@@ -64,9 +64,9 @@ function showStatus(flags: StatusFlags, context: CommandContext): Promise<number
       const stored = await readStatus(config, open, context.signal);
       const isOpen = stored.some(isUnexplained);
       const view = isOpen ? await publisherView(flags, context) : null;
-      const lack = isOpen && config.kafka === null ? lackOfRoom(config.dataDir) : null;
+      const full = isOpen && config.kafka === null ? fullDisk(config.dataDir) : null;
       const deliveries = await readDeliveries(config, context);
-      return { all: stored.map((one) => explained(one, view, lack)), view, deliveries };
+      return { all: stored.map((one) => explained(one, view, full)), view, deliveries };
     };
     if (flags.watch !== undefined) return watch(read, flags, context);
     const found = await read();

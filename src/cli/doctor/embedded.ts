@@ -1,5 +1,7 @@
 import { existsSync, mkdtempSync, rmdirSync, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { errorKinds } from '../../errors';
+import type { FeedProblem } from '../../feed-status/feed-status';
 import { agoText } from '../../format/durations';
 import { assertLockable, assertWhole, examineLocalLog, type LocalLogReport } from '../../log/local/examine';
 import { networkOf } from '../../log/local/file/network-folder';
@@ -54,10 +56,9 @@ function checkFolder(dataDir: string): Check {
   const free = freeMegabytes(folder);
   if (free < leastFreeMegabytes) {
     const more = 'Free space on the disk, or name a folder on a larger one (HIGHWATER_DATA_DIR).';
-    const found = `${dataDir} is writable`;
-    const lack = lackOfRoom(folder);
-    if (lack === null) return warning('data-folder', `${found}, ${free} MB are free`, more);
-    return failed('data-folder', `${found}, ${lack}`, more, 'LOG_FULL');
+    const found = `${dataDir} is writable, ${free} MB are free`;
+    if (free >= neededMegabytes) return warning('data-folder', found, more);
+    return failed('data-folder', `${found}, and ${neededMegabytes} MB are needed`, more, 'LOG_FULL');
   }
   const network = networkOf(folder);
   if (network !== null)
@@ -100,10 +101,12 @@ function foundWritable(folder: string, nearest: string): string {
   return `${folder} ${nearest === folder ? 'is writable' : 'will be made'}, ${room} free`;
 }
 
-/** `0 MB are free, and 16 MB are needed`; null: there is enough room for a publisher. */
-export function lackOfRoom(folder: string): string | null {
-  const free = freeMegabytes(folder);
-  return free < neededMegabytes ? `${free} MB are free, and ${neededMegabytes} MB are needed` : null;
+/** Null: the disk has room for a publisher. */
+export function fullDisk(dataDir: string): FeedProblem | null {
+  const free = freeMegabytes(dataDir);
+  if (free >= neededMegabytes) return null;
+  const what = `On the disk of ${dataDir}, ${free} MB are free, and ${neededMegabytes} MB are needed.`;
+  return { code: 'LOG_FULL', severity: 'bad', what, remedy: errorKinds.LOG_FULL.remedy };
 }
 
 function freeMegabytes(folder: string): number {

@@ -104,26 +104,19 @@ export function isUnexplained({ condition, last_error: error, parked }: FeedStat
 const consequences = ['NO_OWNER', 'OWNER_UNKNOWN', 'BEHIND'];
 
 /**
- * The feed with what the publisher on this machine says of it, if the log does not explain how it stands.
- * @param lack of room on the disk of the log: it may be the cause if no publisher answers
+ * The feed with its cause, if the log does not explain how it stands: as the publisher on this machine says.
+ * @param instead the cause if that knows of none
  */
 export function explained<Status extends FeedStatus>(
   status: Status,
   view: PublisherView | null,
-  lack: string | null = null,
+  instead: FeedProblem | null = null,
 ): Status {
   if (!isUnexplained(status)) return status;
-  const cause = view && problemAtPublisher(view, status.feed);
-  if (cause === null) return lack === null ? status : withFullDisk(status, lack);
+  const cause = (view && problemAtPublisher(view, status.feed)) ?? instead;
+  if (cause === null) return status;
   const others = status.problems.filter(({ code }) => !consequences.includes(code));
   const isParked = view?.feeds?.[status.feed]?.condition === 'parked';
   const condition = isParked ? 'parked' : status.condition;
   return { ...status, condition, reason: cause.what, problems: [cause, ...others] };
-}
-
-function withFullDisk<Status extends FeedStatus>(status: Status, lack: string): Status {
-  const { remedy } = errorKinds.LOG_FULL;
-  const what = `The disk of the log has too little room: ${lack}.`;
-  const full: FeedProblem = { code: 'LOG_FULL', severity: 'bad', what, remedy };
-  return { ...status, problems: [full, ...status.problems.filter(({ code }) => code !== 'BEHIND')] };
 }
