@@ -23,28 +23,24 @@ export function createApiClients(api: ApiConfig, options: ClientOptions) {
   /** The feed of each page that is late. */
   const late = new Map<symbol, string>();
 
-  function waitsFor(feed: string): string | null {
-    const isLate = [...late.values()].includes(feed);
-    return isLate ? `Waiting for a page of ${feed} from ${api.access.get(feed)!.baseUrl}.` : null;
-  }
+  const waitsFor = (feed: string): string | null =>
+    [...late.values()].includes(feed)
+      ? `Waiting for a page of ${feed} from ${api.access.get(feed)!.baseUrl}.`
+      : null;
 
   function watched(client: ClosableSource): ClosableSource {
-    return {
-      ...client,
-      async fetchPage(feed, page, signal) {
-        const asked = Symbol();
-        const timer = setTimeout(() => {
-          late.set(asked, feed.name);
-          options.onLate?.(waitsFor(feed.name)!);
-        }, LATE_MS).unref();
-        try {
-          return await client.fetchPage(feed, page, signal);
-        } finally {
-          clearTimeout(timer);
-          late.delete(asked);
-        }
-      },
+    const fetchPage: ClosableSource['fetchPage'] = (feed, page, signal) => {
+      const asked = Symbol();
+      const timer = setTimeout(() => {
+        late.set(asked, feed.name);
+        options.onLate?.(waitsFor(feed.name)!);
+      }, LATE_MS).unref();
+      return client.fetchPage(feed, page, signal).finally(() => {
+        clearTimeout(timer);
+        late.delete(asked);
+      });
     };
+    return { ...client, fetchPage };
   }
 
   function budgetOf({ baseUrl, grant, token }: ApiAccess): RequestBudget {
@@ -69,21 +65,19 @@ export function createApiClients(api: ApiConfig, options: ClientOptions) {
       const key = JSON.stringify([baseUrl, auth, grant?.id ?? secret?.source ?? token, priority]);
       const { limits } = api;
       const granted = grant && tokenOf(grant);
-      const client =
-        clients.get(key) ??
-        watched(
-          createSource({
-            limits,
-            ...options,
-            ...access,
-            ...(granted && { secret: granted, granted }),
-            priority,
-            budget: budgetOf(access),
-            get ca() {
-              return api.ca;
-            },
-          }),
-        );
+      const made = (): ClosableSource =>
+        createSource({
+          limits,
+          ...options,
+          ...access,
+          ...(granted && { secret: granted, granted }),
+          priority,
+          budget: budgetOf(access),
+          get ca() {
+            return api.ca;
+          },
+        });
+      const client = clients.get(key) ?? watched(made());
       clients.set(key, client);
       return client;
     },

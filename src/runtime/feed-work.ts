@@ -1,4 +1,4 @@
-import { joinSignals, pause } from '../async/wait';
+import { pause, untilAny } from '../async/wait';
 import type { Command } from '../commands/command';
 import type { Inbox } from '../commands/inbox';
 import type { Feed } from '../feeds/feed';
@@ -58,15 +58,12 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
   /** A pause ends the poll at once, since the API may not answer. @returns false if it did */
   async function pollNow(owned: OwnedFeed, signal: AbortSignal): Promise<boolean> {
     const paused = new AbortController();
-    const { signal: over, leave } = joinSignals([signal, paused.signal]);
-    void inbox.filled(over).then(() => inbox.first()?.command.name === 'pause' && paused.abort());
-    try {
-      await pollUntil(owned, over);
-    } catch (thrown) {
+    await untilAny([signal, paused.signal], (over) => {
+      void inbox.filled(over).then(() => inbox.first()?.command.name === 'pause' && paused.abort());
+      return pollUntil(owned, over);
+    }).catch((thrown: unknown) => {
       if (signal.aborted || thrown !== paused.signal.reason) throw thrown;
-    } finally {
-      leave();
-    }
+    });
     // It may have left something out. The next poll looks further back.
     if (paused.signal.aborted) lastWide = Number.NEGATIVE_INFINITY;
     return !paused.signal.aborted;
