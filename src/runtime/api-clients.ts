@@ -20,9 +20,22 @@ export function createApiClients(api: ApiConfig, options: ClientOptions) {
   const clients = new Map<string, ClosableSource>();
   const tokens = new Map<string, GrantedToken>();
 
+  function budgetOf({ baseUrl, grant, token }: ApiAccess): RequestBudget {
+    const key = JSON.stringify([new URL(baseUrl).origin, grant?.id ?? token]);
+    const budget = budgets.get(key) ?? createRequestBudget(api.budget);
+    budgets.set(key, budget);
+    return budget;
+  }
+
+  function tokenOf(grant: Grant): GrantedToken {
+    const { timeoutMs } = options.limits ?? api.limits;
+    const token = tokens.get(grant.id) ?? grantedToken(grant, api, timeoutMs);
+    tokens.set(grant.id, token);
+    return token;
+  }
+
   /** The feed of each page that is late. */
   const late = new Map<symbol, string>();
-
   const waitsFor = (feed: string): string | null =>
     [...late.values()].includes(feed)
       ? `Waiting for a page of ${feed} from ${api.access.get(feed)!.baseUrl}.`
@@ -41,20 +54,6 @@ export function createApiClients(api: ApiConfig, options: ClientOptions) {
       });
     };
     return { ...client, fetchPage };
-  }
-
-  function budgetOf({ baseUrl, grant, token }: ApiAccess): RequestBudget {
-    const key = JSON.stringify([new URL(baseUrl).origin, grant?.id ?? token]);
-    const budget = budgets.get(key) ?? createRequestBudget(api.budget);
-    budgets.set(key, budget);
-    return budget;
-  }
-
-  function tokenOf(grant: Grant): GrantedToken {
-    const { timeoutMs } = options.limits ?? api.limits;
-    const token = tokens.get(grant.id) ?? grantedToken(grant, api, timeoutMs);
-    tokens.set(grant.id, token);
-    return token;
   }
 
   return {
