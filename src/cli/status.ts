@@ -10,6 +10,7 @@ import { harmless } from '../format/short-text';
 import { createLogger } from '../logging/logger';
 import { describeProgress } from '../pipeline/rounds/backfill';
 import { requestsForAll } from '../pipeline/scan/pages/paging';
+import { fullDisk } from './doctor/embedded';
 import { type OpenReader, readLog } from './log/open-log';
 import {
   explained,
@@ -61,9 +62,11 @@ function showStatus(flags: StatusFlags, context: CommandContext): Promise<number
     /** What the log says of each feed and, where it does not explain how a feed stands, the publisher on this machine. */
     const read = async (): Promise<Explained> => {
       const stored = await readStatus(config, open, context.signal);
-      const view = stored.some(isUnexplained) ? await publisherView(flags, context) : null;
+      const isOpen = stored.some(isUnexplained);
+      const view = isOpen ? await publisherView(flags, context) : null;
+      const full = isOpen && config.kafka === null ? fullDisk(config.dataDir) : null;
       const deliveries = await readDeliveries(config, context);
-      return { all: stored.map((one) => explained(one, view)), view, deliveries };
+      return { all: stored.map((one) => explained(one, view, full)), view, deliveries };
     };
     if (flags.watch !== undefined) return watch(read, flags, context);
     const found = await read();

@@ -19,6 +19,8 @@ export interface ServeCommandsDeps {
   readonly instance: string;
   /** Whether this process owns the feed now. */
   owns(feed: string): boolean;
+  /** What the work of the feed waits for, in a line for people; null: nothing. */
+  waitsFor?(feed: string): string | null;
   readonly redact: Redact;
   /** Progress is repeated so often, so that askers know that the owner lives. Default: 5 s. */
   readonly heartbeatMs?: number;
@@ -128,11 +130,14 @@ export function serveCommands(deps: ServeCommandsDeps) {
   function openRequest(asked: CommandRecord, command: Command): Request {
     let latest = saidProgress('', {});
     let toldAt = 0;
-    const tell = (): void => {
+    const tell = (now = latest): void => {
       toldAt = Date.now();
-      void say(asked, latest);
+      void say(asked, now);
     };
-    const heartbeat = setInterval(tell, heartbeatMs).unref();
+    const heartbeat = setInterval(() => {
+      const waiting = deps.waitsFor?.(asked.feed) ?? null;
+      tell(waiting === null ? latest : saidProgress(waiting, { waiting: true }));
+    }, heartbeatMs).unref();
     const request: Request = {
       command,
       progress(summary, facts) {

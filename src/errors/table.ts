@@ -270,6 +270,14 @@ const answers = {
       'If the API has changed for good, correct idField, updatedField and updatedFormat of the feed in highwater.yaml, and its schema. Otherwise tell the vendor.',
     see: 'runbook/dead-letters.md',
   },
+  POLL_NOT_COUNTED: {
+    ...passes,
+    what: 'A poll came to its end, but the feed does not count as read. Its answers may lack rows, or a cache has kept them. The message says which.',
+    now: 'The rows that came are published, and nothing is deleted. The first poll that counts ends this.',
+    remedy:
+      'Ask the API as the feed does, and look at what the message names: the rights of the token, a cache, a limit of paging.',
+    see: 'runbook/feed-behind.md',
+  },
   INIT_NO_RECORD: {
     ...lasts,
     what: 'The feed that `init` found does not publish. Its trial poll, to a log that is thrown away, got no record.',

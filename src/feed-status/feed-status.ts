@@ -1,13 +1,11 @@
-import { errorKinds } from '../errors';
+import { type ErrorCode, errorKinds } from '../errors';
 import type { Feed } from '../feeds/feed';
 import { counted } from '../format/counted';
 import { durationText, settingText } from '../format/durations';
 import { historyLost } from '../log/topics';
 import type { DriftedMember, SourceOffset } from '../state/source-offset';
 
-/**
- * The data for the status of a feed: from its publisher, from an instance that waits for it, or from a command that reads the log.
- */
+/** The data for the status of a feed: of its publisher, of an instance that waits for it, or of a command that reads the log. */
 export interface FeedKnowledge {
   readonly feed: Pick<Feed, 'name' | 'pollIntervalMs' | 'reconcileEveryMs'>;
   /** The position of the feed's owner; null: nothing is committed, or it is not known. */
@@ -238,7 +236,7 @@ interface Judged extends Pick<FeedStatus, 'condition' | 'being_read' | 'poll_int
 }
 
 /** All problems of a feed, the worst first. */
-export function problemsOf(known: FeedKnowledge, judged: Judged, nowMs: number): FeedProblem[] {
+function problemsOf(known: FeedKnowledge, judged: Judged, nowMs: number): FeedProblem[] {
   const { offset, deadLetters: letters } = known;
   const { condition, failure, being_read } = judged;
   const { name } = known.feed;
@@ -249,19 +247,18 @@ export function problemsOf(known: FeedKnowledge, judged: Judged, nowMs: number):
     condition === 'no-owner' && noOwner,
     condition === 'owner-unknown' && ownerUnknown,
     condition === 'behind' && failure === null && !being_read && behind(judged, offset, nowMs),
-    isWell && hasNoRows(known) && noRows(name),
+    isWell && noRows(known),
     letters && deadLetters(name, letters, known.deadLetterReason ?? null),
     offset !== null && offset.lost_topics.length > 0 && lostHistory(name, offset.lost_topics),
     offset?.withheld_deletes && withheld(name, offset.withheld_deletes),
-    condition !== 'parked' && isReconcileOverdue(known, nowMs) && reconcileOverdue(known, nowMs),
+    condition !== 'parked' && reconcileOverdue(known, nowMs),
     offset !== null && offset.drift.length > 0 && drift(offset.drift),
   ].filter((problem) => typeof problem === 'object' && problem !== null);
   return found.sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
 }
 
 function failureProblem({ condition }: Judged, { code, what }: FeedFailure, feed: string): FeedProblem {
-  const kinds: Readonly<Record<string, { readonly remedy: string } | undefined>> = errorKinds;
-  const known = Object.hasOwn(errorKinds, code) ? kinds[code] : undefined;
+  const known = Object.hasOwn(errorKinds, code) ? errorKinds[code as ErrorCode] : null;
   const isBad = condition === 'parked' || condition === 'no-owner';
   return {
     code,
@@ -305,30 +302,26 @@ function behind({ poll_interval_ms }: Judged, offset: SourceOffset | null, nowMs
       : isAhead
         ? `${durationText(scanned - nowMs)} ahead of this machine's clock`
         : `${durationText(nowMs - scanned)} ago`;
-  const clocks =
-    'Set up NTP on this machine and on that of the publisher: one of their clocks is wrong, or was. ';
+  const first = isAhead
+    ? 'Set up NTP on this machine and on that of the publisher: one of their clocks is wrong, or was.'
+    : 'Nothing while a backfill or reconcile of a large feed runs.';
   return {
     code: 'BEHIND',
     severity: 'warning',
     what: `The last complete scan was ${since}, and a poll is due every ${settingText(poll_interval_ms)}.`,
-    remedy:
-      (isAhead ? clocks : 'Nothing while a backfill or reconcile of a large feed runs. ') +
-      'Else see the log of the publisher; `highwater doctor` tries the API and the log, step by step.',
+    remedy: `${first} Else see the log of the publisher; \`highwater doctor\` tries the API and the log, step by step.`,
   };
 }
 
-/** The API was read to its end, and never showed a row. */
-function hasNoRows({ offset, deadLetters }: FeedKnowledge): boolean {
-  if (offset === null || offset.last_complete_scan_ms === null || deadLetters) return false;
-  return offset.high_water_mark === 0 && offset.record_count === 0;
-}
-
-function noRows(feed: string): FeedProblem {
+/** @returns null unless the API was read to its end, and never showed a row */
+function noRows({ feed, offset, deadLetters: letters }: FeedKnowledge): FeedProblem | null {
+  const { last_complete_scan_ms: scanned = null, high_water_mark: mark, record_count } = offset ?? {};
+  if (scanned === null || letters || mark !== 0 || record_count !== 0) return null;
   return {
     code: 'NO_ROWS',
     severity: 'warning',
     what: 'No rows yet: the API was read to its end, and has never shown one.',
-    remedy: `If it should have some: \`highwater doctor\` tries the feed. Check path, query, paging and parameters of ${feed} in highwater.yaml; if the API answers only some days back, set beginAt and window.`,
+    remedy: `If it should have some: \`highwater doctor\` tries the feed. Check path, query, paging and parameters of ${feed.name} in highwater.yaml; if the API answers only some days back, set beginAt and window.`,
   };
 }
 
@@ -368,24 +361,19 @@ export function comparedMs(offset: SourceOffset | null): number | null {
 /** A reconcile is overdue after this many of its intervals. */
 const RECONCILE_INTERVALS = 2;
 
-/** By the settings of this process. A reconcile that withheld deletes has a problem of its own. */
-function isReconcileOverdue({ feed, offset }: FeedKnowledge, nowMs: number): boolean {
+/** By the settings of this process. @returns null if none is, or if the last one withheld deletes: that is a problem of its own */
+function reconcileOverdue({ feed, offset }: FeedKnowledge, nowMs: number): FeedProblem | null {
   const compared = comparedMs(offset);
-  if (feed.reconcileEveryMs === null || compared === null) return false;
-  if (offset!.paused || offset!.withheld_deletes > 0) return false;
-  return nowMs - compared > RECONCILE_INTERVALS * feed.reconcileEveryMs;
-}
-
-function reconcileOverdue({ feed, offset }: FeedKnowledge, nowMs: number): FeedProblem {
-  const since = `${durationText(nowMs - comparedMs(offset)!)} ago`;
+  if (feed.reconcileEveryMs === null || compared === null) return null;
+  const { paused: isPaused, withheld_deletes, last_reconcile_ms } = offset!;
+  const isLate = nowMs - compared > RECONCILE_INTERVALS * feed.reconcileEveryMs;
+  if (!isLate || isPaused || withheld_deletes > 0) return null;
   const last =
-    offset!.last_reconcile_ms === null
-      ? 'No reconcile has ended: the feed began'
-      : 'The last reconcile ended';
+    last_reconcile_ms === null ? 'No reconcile has ended: the feed began' : 'The last reconcile ended';
   return {
     code: 'RECONCILE_OVERDUE',
     severity: 'warning',
-    what: `${last} ${since}, and one is due every ${settingText(feed.reconcileEveryMs!)}. Deleted records are not noticed.`,
+    what: `${last} ${durationText(nowMs - compared)} ago, and one is due every ${settingText(feed.reconcileEveryMs)}. Deleted records are not noticed.`,
     remedy: `\`highwater reconcile ${feed.name}\` tries now and says why it fails, as the log of the publisher does. Beside \`run --once\`, run it from a timer.`,
   };
 }

@@ -53,7 +53,7 @@ export interface PollResult {
   readonly rows: number;
   readonly changes: number;
   readonly deadLetters: number;
-  /** The scan reached its end; false when the signal came first, or when rows may be on no page. */
+  /** The scan reached its end; false when the signal came first, when rows may be on no page, or too few came. */
   readonly complete: boolean;
 }
 
@@ -120,7 +120,7 @@ export async function poll(deps: PollDeps, round: Round, signal: AbortSignal): P
   } finally {
     await batch.commit(); // the pages that were read before something failed
   }
-  round.end?.();
+  if (round.end?.() === false) result.complete = false;
   return result;
 }
 

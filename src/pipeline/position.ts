@@ -1,7 +1,11 @@
+import type { ErrorCode } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
 import type { SourceOffset } from '../state/source-offset';
 import type { Paging, ScanProgress } from '../types';
 import { declaredPaging, unknownPaging } from './scan/pages/paging';
+
+/** Nothing has failed, but people have to know why the feed comes to be behind. */
+const NOT_COUNTED: ErrorCode = 'POLL_NOT_COUNTED';
 
 /** The fields of the position that a page moves. The transaction adds its own fields (number, counts, time). */
 export function advance(
@@ -9,25 +13,24 @@ export function advance(
   progress: ScanProgress,
   observedAtMs: number,
 ): Partial<SourceOffset> {
-  const { paging } = progress;
-  const snapshotEnds = progress.duringSnapshot && progress.complete && !progress.isPending;
+  const { paging, complete, shortfall } = progress;
+  const snapshotEnds = progress.duringSnapshot && complete && !progress.isPending;
   return {
     high_water_mark: progress.highWaterMark,
     snapshot: !progress.duringSnapshot ? offset.snapshot : snapshotEnds ? 'complete' : 'running',
     empty_since_ms: progress.isPending
       ? (offset.empty_since_ms ?? observedAtMs)
-      : progress.complete
+      : complete
         ? null
         : offset.empty_since_ms,
     snapshot_completed_ms: snapshotEnds ? observedAtMs : offset.snapshot_completed_ms,
     ...pagingFields(paging),
     ordered: paging.ordered,
     last_complete_scan_ms:
-      progress.complete && progress.settled
-        ? observedAtMs - (progress.agedMs ?? 0)
-        : offset.last_complete_scan_ms,
+      complete && progress.settled ? observedAtMs - (progress.agedMs ?? 0) : offset.last_complete_scan_ms,
     parked: null,
-    last_error: progress.complete ? null : offset.last_error,
+    last_error:
+      shortfall !== undefined ? `${NOT_COUNTED}: ${shortfall}` : complete ? null : offset.last_error,
   };
 }
 

@@ -36,8 +36,8 @@ export interface Round {
   between?(): Promise<void>;
   /** For a dry run: called for each page with the changes that would be published. Nothing is published or kept. */
   readonly onRehearsed?: ((page: BatchPage) => void) | undefined;
-  /** Called when all pages are committed. @throws HighwaterError if no row of the round is a record */
-  end?(): void;
+  /** Called when all pages are committed. @returns whether the round counts @throws HighwaterError if no row of the round is a record */
+  end?(): boolean;
 }
 
 /** The owned feed as a round needs it. Its position moves while the round is read. */
@@ -118,6 +118,7 @@ class ReadableCheck {
   /** The last rows became dead letters: the mark does not pass the records before them. */
   private cap = Number.POSITIVE_INFINITY;
   private showsRows = false;
+  private tooFew: string | null = null;
   /** Ids (or hashes) of the rows that a poll of everything has seen: walks show rows again. No more than half of the known records. */
   private readonly shown = new Set<string>();
   /** Records of the feed when the round began. */
@@ -155,9 +156,11 @@ class ReadableCheck {
     else if (records.length > 0) this.cap = Number.POSITIVE_INFINITY;
     this.showsRows ||= records.length + rejected.length > 0;
     this.known ??= shownRecords(before);
-    const showsTooFew = this.showsTooFew(progress, decoded, this.known);
-    const settled = progress.settled && !showsTooFew;
-    const held = { ...progress, settled, highWaterMark: Math.min(progress.highWaterMark, this.cap) };
+    this.tooFew = this.showsTooFew(progress, decoded, this.known);
+    const settled = progress.settled && this.tooFew === null;
+    const shortfall = this.tooFew ?? shortfallOf(progress, this.feed);
+    const highWaterMark = Math.min(progress.highWaterMark, this.cap);
+    const held = { ...progress, settled, highWaterMark, ...(shortfall !== null && { shortfall }) };
     const { duringSnapshot, complete } = progress;
     const showsNothing = !this.showsRows && this.isOfEverything(progress);
     if (this.hasRecords && !(duringSnapshot && complete && showsNothing)) return held;
@@ -179,14 +182,14 @@ class ReadableCheck {
     return updatedSince === null || paging.lag === WHOLE_FEED || isFeedEmpty === true;
   }
 
-  /** Whether a poll ends that has asked for everything, and has been shown less than half of the records. */
-  private showsTooFew(progress: ScanProgress, { records, rejected }: Decoded, known: number): boolean {
+  /** Said of a poll that ends, has asked for everything, and has been shown less than half of the records; null: it is not such. */
+  private showsTooFew(progress: ScanProgress, { records, rejected }: Decoded, known: number): string | null {
     const { feed, shown, logger } = this;
-    if (!this.isOfEverything(progress) || progress.duringSnapshot || known < LEAST_KNOWN) return false;
+    if (!this.isOfEverything(progress) || progress.duringSnapshot || known < LEAST_KNOWN) return null;
     for (const { id } of records) if (shown.size < known / 2) shown.add(id);
     for (const { whole, raw } of rejected)
       if (shown.size < known / 2) shown.add((whole ?? wholeOf(raw)).sha256);
-    if (!progress.complete || shown.size >= known / 2) return false;
+    if (!progress.complete || shown.size >= known / 2) return null;
     const proof =
       shown.size > 0
         ? `\`highwater reconcile ${feed.name}\` proves it`
@@ -196,20 +199,37 @@ class ReadableCheck {
       ? 'shows no row where records are known'
       : `shows ${shown.size} of ${known} records`;
     const message =
-      `Feed ${feed.name}: the API ${what}. The poll does not count as complete, and nothing is deleted. If ` +
-      `they are gone, ${proof}. Otherwise look at what the token may see.`;
-    remind(feed, 'too few', () => logger.warn(message, { feed: feed.name }));
-    return true;
+      `the API ${what}. The poll does not count as complete, and nothing is deleted. If they are gone, ${proof}. ` +
+      'Otherwise look at what the token may see.';
+    remind(feed, 'too few', () => logger.warn(`Feed ${feed.name}: ${message}`, { feed: feed.name }));
+    return message;
   }
 
-  /** @throws HighwaterError SNAPSHOT_UNREADABLE, POLL_UNREADABLE if the round has ended and every row of it is a dead letter */
-  end(): void {
+  /** @returns whether it showed enough records @throws HighwaterError SNAPSHOT_UNREADABLE, POLL_UNREADABLE if the round has ended and every row of it is a dead letter */
+  end(): boolean {
     const { isSnapshot } = this;
-    if (!this.isUnreadable) return;
+    if (!this.isUnreadable) return this.tooFew === null;
     const { name, updatedField: field, updatedFormat } = this.feed;
     const round = isSnapshot ? 'snapshot' : 'poll';
     const what = `Feed ${name}: none of the ${this.rows} rows of the ${round} is a record. The first one: ${this.first!.reason}. `;
     const needed = `A record needs ${idPaths(this.feed).join(' and ')} as text or a whole number${field === null ? '' : `, and ${field} as ${expectedTime[updatedFormat]}`}.`;
     throw new HighwaterError(isSnapshot ? 'SNAPSHOT_UNREADABLE' : 'POLL_UNREADABLE', what + needed);
   }
+}
+
+/** After so many poll intervals without a complete scan, a feed counts as behind. */
+const LATE_INTERVALS = 3;
+
+/** Why the feed does not count as read now; null: it does. */
+function shortfallOf(
+  { complete, settled, repeats, agedMs = 0 }: ScanProgress,
+  { pollIntervalMs }: Feed,
+): string | null {
+  if (repeats)
+    return 'answers leave out rows, or show rows again on other pages. A warning in the log of the publisher says which. Nothing is deleted.';
+  if (complete && !settled)
+    return 'rows kept changing while they were read. The next wide poll or reconcile finds the rest.';
+  if (complete && agedMs > LATE_INTERVALS * pollIntervalMs)
+    return `the answers of the API come from a cache, and are up to ${Math.round(agedMs / 1000)} s old.`;
+  return null;
 }

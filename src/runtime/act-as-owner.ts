@@ -25,7 +25,8 @@ export async function actAsOwner(
   signal: AbortSignal,
 ): Promise<void> {
   const { api, appId, partitions, stateDir, topicPrefix } = config;
-  const clients = createApiClients(api, { logger: deps.logger });
+  const onLate = (waiting: string): void => request.progress(waiting, { waiting: true });
+  const clients = createApiClients(api, { logger: deps.logger, onLate });
   const source = clients.of(feed.name);
   const topics = feedTopics(feed, topicPrefix, partitions);
   const membership = deps.log.join([topics], { instance: deps.instance, isGuest: true });

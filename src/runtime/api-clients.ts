@@ -4,7 +4,15 @@ import { type ClosableSource, createSource, type SourceOptions } from '../source
 import { type GrantedToken, grantedToken } from '../source/granted-token';
 import { createRequestBudget, type RequestBudget, type RequestPriority } from '../source/request-budget';
 
-type ClientOptions = Pick<SourceOptions, 'logger' | 'tell'> & Partial<Pick<SourceOptions, 'limits'>>;
+interface ClientOptions
+  extends Pick<SourceOptions, 'logger' | 'tell'>,
+    Partial<Pick<SourceOptions, 'limits'>> {
+  /** Called for each page that is late, with a line for people. */
+  readonly onLate?: (waiting: string) => void;
+}
+
+/** A page that has not come after so long is said to be waited for. Commands say so within 10 s. */
+const LATE_MS = 4_000;
 
 /** Makes a client for each API, and a request budget for each token at a host: vendors count by token. */
 export function createApiClients(api: ApiConfig, options: ClientOptions) {
@@ -26,6 +34,28 @@ export function createApiClients(api: ApiConfig, options: ClientOptions) {
     return token;
   }
 
+  /** The feed of each page that is late. */
+  const late = new Map<symbol, string>();
+  const waitsFor = (feed: string): string | null =>
+    [...late.values()].includes(feed)
+      ? `Waiting for a page of ${feed} from ${api.access.get(feed)!.baseUrl}.`
+      : null;
+
+  function watched(client: ClosableSource): ClosableSource {
+    const fetchPage: ClosableSource['fetchPage'] = (feed, page, signal) => {
+      const asked = Symbol();
+      const timer = setTimeout(() => {
+        late.set(asked, feed.name);
+        options.onLate?.(waitsFor(feed.name)!);
+      }, LATE_MS).unref();
+      return client.fetchPage(feed, page, signal).finally(() => {
+        clearTimeout(timer);
+        late.delete(asked);
+      });
+    };
+    return { ...client, fetchPage };
+  }
+
   return {
     of(feed: string, priority: RequestPriority = 'live'): ClosableSource {
       const access = api.access.get(feed)!;
@@ -34,8 +64,7 @@ export function createApiClients(api: ApiConfig, options: ClientOptions) {
       const key = JSON.stringify([baseUrl, auth, grant?.id ?? secret?.source ?? token, priority]);
       const { limits } = api;
       const granted = grant && tokenOf(grant);
-      const client =
-        clients.get(key) ??
+      const made = (): ClosableSource =>
         createSource({
           limits,
           ...options,
@@ -47,9 +76,12 @@ export function createApiClients(api: ApiConfig, options: ClientOptions) {
             return api.ca;
           },
         });
+      const client = clients.get(key) ?? watched(made());
       clients.set(key, client);
       return client;
     },
+    /** The page of the feed that is waited for, in a line for people; null: none is late. */
+    waitsFor,
     close(): void {
       for (const one of [...clients.values(), ...tokens.values(), ...budgets.values()]) one.close();
     },

@@ -1,4 +1,4 @@
-import { pause } from '../async/wait';
+import { pause, untilAny } from '../async/wait';
 import type { Command } from '../commands/command';
 import type { Inbox } from '../commands/inbox';
 import type { Feed } from '../feeds/feed';
@@ -55,7 +55,21 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
   let nextReconcileAt = Number.NEGATIVE_INFINITY;
   let nextBackfillAt = Number.NEGATIVE_INFINITY;
 
-  async function pollNow({ deps }: OwnedFeed, signal: AbortSignal): Promise<void> {
+  /** A pause ends the poll at once, since the API may not answer. @returns false if it did */
+  async function pollNow(owned: OwnedFeed, signal: AbortSignal): Promise<boolean> {
+    const paused = new AbortController();
+    await untilAny([signal, paused.signal], (over) => {
+      void inbox.filled(over).then(() => inbox.first()?.command.name === 'pause' && paused.abort());
+      return pollUntil(owned, over);
+    }).catch((thrown: unknown) => {
+      if (signal.aborted || thrown !== paused.signal.reason) throw thrown;
+    });
+    // It may have left something out. The next poll looks further back.
+    if (paused.signal.aborted) lastWide = Number.NEGATIVE_INFINITY;
+    return !paused.signal.aborted;
+  }
+
+  async function pollUntil({ deps }: OwnedFeed, signal: AbortSignal): Promise<void> {
     const began = performance.now();
     // The first poll of an owner looks further back, and so does one now and then.
     const wide = began - lastWide >= feed.widePollEveryMs;
@@ -74,7 +88,8 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
       const asked = inbox.first()?.command.name;
       if (asked !== undefined && endsLongWork.includes(asked))
         throw interrupted(feed, work, `${asked} was asked for`);
-      if (performance.now() >= nextPollAt && !owned.deps.state.offset.paused) await pollNow(owned, signal);
+      const isDue = performance.now() >= nextPollAt && !owned.deps.state.offset.paused;
+      if (isDue && !(await pollNow(owned, signal))) await between();
     };
     return {
       between,
@@ -200,7 +215,7 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
         return false;
       }
       assertSameIdField(owned.deps.state.offset, feed);
-      await pollNow(owned, signal);
+      if (!(await pollNow(owned, signal))) return false;
       if (once) return true;
       const { snapshot, backfill: begun } = owned.deps.state.offset;
       const isBackfillDue = begun !== null && performance.now() >= nextBackfillAt;

@@ -62,9 +62,10 @@ export async function runWorker(
   const topics = new Map(feeds.map((feed) => [feed.name, feedTopics(feed, topicPrefix, partitions)]));
   const membership = deps.log.join([...topics.values()], { instance, isGuest: once });
   // A publisher that polls once ends before anybody could ask.
+  const ofFeeds = { owns: held.owns, waitsFor: clients.waitsFor };
   const commands = once
     ? null
-    : serveCommands({ ...deps, topic: commandTopic, instance, redact, owns: held.owns });
+    : serveCommands({ ...deps, topic: commandTopic, instance, redact, ...ofFeeds });
   const handOver = earlyHandOver(membership, stop);
   const closing = new Set<Promise<void>>();
   try {

@@ -28,8 +28,13 @@ import {
 /** Each feed's first page, requested as a publisher requests it, or the error. */
 type FirstPages = ReadonlyMap<Feed, SourcePage | HighwaterError>;
 
-/** Each API with its token and its clock, and each feed. */
-export async function* checkApi(config: Config, logger: Logger, signal: AbortSignal): Checks {
+/** Each API with its token and its clock, and each feed. @param onLate gets a line for each page that is late */
+export async function* checkApi(
+  config: Config,
+  logger: Logger,
+  signal: AbortSignal,
+  onLate: (waiting: string) => void,
+): Checks {
   const { api, feeds } = config;
   const why = 'address or token are not set (HIGHWATER_API_URL, HIGHWATER_API_TOKEN)';
   if (api === null) {
@@ -39,7 +44,7 @@ export async function* checkApi(config: Config, logger: Logger, signal: AbortSig
   }
   // Somebody waits for the answer: one more try, not a minute of them.
   const retry = { ...api.limits.retry, attempts: 2, totalMs: Math.min(api.limits.retry.totalMs, 20_000) };
-  const clients = createApiClients(api, { logger, limits: { ...api.limits, retry } });
+  const clients = createApiClients(api, { logger, onLate, limits: { ...api.limits, retry } });
   try {
     for (const asked of feedsByAccess(feeds, api)) {
       const [{ name }] = asked as [Feed];

@@ -76,7 +76,12 @@ async function doctor(flags: Flags, context: CommandContext): Promise<number> {
     wait();
     let view: Promise<PublisherView | null> | undefined;
     const askOnce = () => (view ??= publisherView(flags, context));
-    const all = checks(config, { ...context, logging: screen.logging }, askOnce);
+    const said = new Set<string>();
+    const onLate = (waiting: string): void => {
+      if (!said.has(waiting)) screen.write(`${redact(waiting)}\n`);
+      said.add(waiting);
+    };
+    const all = checks(config, { ...context, logging: screen.logging }, askOnce, onLate);
     // Brokers that do not answer would delay the end by half a minute.
     const next = async () => (await unlessAborted(Promise.resolve(all.next()), signal)).value ?? null;
     for (let check = await next(); check !== null; check = await next()) await tell(check);
@@ -100,6 +105,7 @@ async function* checks(
   config: Config,
   context: Pick<CommandContext, 'env' | 'cwd' | 'signal' | 'logging'>,
   view: () => Promise<PublisherView | null>,
+  onLate: (waiting: string) => void,
 ): Checks {
   const { signal, logging } = context;
   const { feeds, kafka, dataDir, stateDir, secrets } = config;
@@ -109,7 +115,7 @@ async function* checks(
   const names = feeds.map(({ name }) => name).join(', ');
   const log = kafka === null ? `the embedded log in ${dataDir}` : `Kafka at ${kafka.brokers.join(', ')}`;
   yield ok('settings', `${names}; ${log}`);
-  yield* checkApi(config, logger, signal);
+  yield* checkApi(config, logger, signal, onLate);
   let isReadable = true;
   for await (const check of logChecks()) {
     isReadable &&= check.state !== 'failed' || !neededToRead.includes(check.check);

@@ -1,5 +1,7 @@
 import { existsSync, mkdtempSync, rmdirSync, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { errorKinds } from '../../errors';
+import type { FeedProblem } from '../../feed-status/feed-status';
 import { agoText } from '../../format/durations';
 import { assertLockable, assertWhole, examineLocalLog, type LocalLogReport } from '../../log/local/examine';
 import { networkOf } from '../../log/local/file/network-folder';
@@ -97,6 +99,14 @@ function foundWritable(folder: string, nearest: string): string {
   const free = freeMegabytes(nearest);
   const room = free < 10_240 ? `${free} MB` : `${Math.floor(free / 1024)} GB`;
   return `${folder} ${nearest === folder ? 'is writable' : 'will be made'}, ${room} free`;
+}
+
+/** Null: the disk has room for a publisher. */
+export function fullDisk(dataDir: string): FeedProblem | null {
+  const free = freeMegabytes(dataDir);
+  if (free >= neededMegabytes) return null;
+  const what = `On the disk of ${dataDir}, ${free} MB are free, and ${neededMegabytes} MB are needed.`;
+  return { code: 'LOG_FULL', severity: 'bad', what, remedy: errorKinds.LOG_FULL.remedy };
 }
 
 function freeMegabytes(folder: string): number {

@@ -157,6 +157,7 @@ function operationReport(
   screen: ProgressScreen,
 ) {
   let last = '';
+  let waiting = '';
 
   /** The contract of `--json`: one object a line, with these members in this order. */
   const printed = ({ kind, owner = null, summary = null, facts = {}, error = null }: ReportLine) =>
@@ -170,8 +171,8 @@ function operationReport(
   function progressed(summary: string, facts: Facts): void {
     const write = (): void => screen.write(`${summary}\n`);
     const progress = { label: feed, work: name, share: shareOf(facts), facts: [summary] };
-    // This is not progress but the end of an earlier backfill.
-    if ('givenUpFrom' in facts) write();
+    // Not progress: an earlier backfill has ended, or a page does not come.
+    if ('givenUpFrom' in facts || 'waiting' in facts) write();
     else screen.set(name, () => progress, write);
   }
 
@@ -187,8 +188,9 @@ function operationReport(
     progress(summary: string, facts: Facts) {
       // The owner repeats its progress as a sign of life.
       const line = JSON.stringify([summary, facts]);
-      if (line === last) return;
-      last = line;
+      if (line === last || line === waiting) return;
+      if ('waiting' in facts) waiting = line;
+      else last = line;
       if (json) void printed({ kind: 'progress', summary, facts });
       else progressed(summary, facts);
     },

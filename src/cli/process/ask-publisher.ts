@@ -103,12 +103,20 @@ export function isUnexplained({ condition, last_error: error, parked }: FeedStat
 /** Problems that follow from a cause that the log does not have. */
 const consequences = ['NO_OWNER', 'OWNER_UNKNOWN', 'BEHIND'];
 
-/** The feed with what the publisher on this machine says of it, if the log does not explain how it stands. */
-export function explained<Status extends FeedStatus>(status: Status, view: PublisherView | null): Status {
-  const cause = view === null || !isUnexplained(status) ? null : problemAtPublisher(view, status.feed);
+/**
+ * The feed with its cause, if the log does not explain how it stands: as the publisher on this machine says.
+ * @param instead the cause if that knows of none
+ */
+export function explained<Status extends FeedStatus>(
+  status: Status,
+  view: PublisherView | null,
+  instead: FeedProblem | null = null,
+): Status {
+  if (!isUnexplained(status)) return status;
+  const cause = (view && problemAtPublisher(view, status.feed)) ?? instead;
   if (cause === null) return status;
   const others = status.problems.filter(({ code }) => !consequences.includes(code));
-  const isParked = view!.feeds?.[status.feed]?.condition === 'parked';
+  const isParked = view?.feeds?.[status.feed]?.condition === 'parked';
   const condition = isParked ? 'parked' : status.condition;
   return { ...status, condition, reason: cause.what, problems: [cause, ...others] };
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -13,6 +14,7 @@ import { connect } from '../../../src/log/local/file/sqlite';
 import { freePort } from '../../../tools/servers/ports';
 import { cliPublisher } from '../../support/cli-publisher';
 import { fillDisk, hasSmallDisks, onSmallDisk } from '../../support/small-disk';
+import { until } from '../../support/until';
 
 /** Faults of the embedded log's files, and the reactions of the commands. */
 
@@ -180,6 +182,21 @@ if (!isRoot) process.stderr.write('NOT RUN: tests of other owners, which only ro
     // Only the publisher has the mount.
     rmSync(`/proc/${running.pid}/root${data('filling')}`);
     await running.sees(/Feed ipos is read again/, 'stderr');
+  });
+
+  it('status names it, though no port of the publisher is set', async () => {
+    const earlier = await publisher.running();
+    await earlier.stop();
+    const running = publisher.start(['run'], undefined, onSmallDisk(data(), 6));
+    await publisher.stillPolled('ipos');
+    const seen = `/proc/${running.pid}/root${data()}`;
+    execFileSync('sh', ['-c', fillDisk], { env: { ...process.env, disk: seen } });
+    publisher.api().marketDay.start(10);
+    await running.sees(/LOG_FULL/, 'stderr');
+    const env = { ...publisher.publishing(), HIGHWATER_DATA_DIR: seen };
+    await until(async () => (await publisher.done(['status'], env)).out.includes('LOG_FULL'));
+    const { code, out } = await publisher.done(['status'], env);
+    expect([code, out]).toEqual([3, expect.stringMatching(/✗ ipos: LOG_FULL: .* 0 MB are free, and 16/)]);
   });
 });
 

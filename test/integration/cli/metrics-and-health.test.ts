@@ -162,6 +162,36 @@ it('a feed is behind while the API is down, and comes back with it', async () =>
   await until(() => isReady(url));
 });
 
+it('status, health, metrics and doctor say why polls do not count, until one counts', async () => {
+  const url = await addressOf(run(['--feeds', 'ipos']));
+  await until(() => isReady(url));
+  const status = async () => {
+    const { code, out } = await done(['status', '--json', '--feeds', 'ipos']);
+    return { code, ...(JSON.parse(out) as { last_error: string | null; problems: { code: string }[] }) };
+  };
+  const said = 'the API shows 0 of 40 records';
+  api().fault({ feed: 'ipos', fault: { kind: 'short', rows: 0 }, probability: 1 });
+  await until(async () => (await readyz(url)).feeds.ipos!.condition === 'behind');
+  expect((await readyz(url)).reasons).toEqual([
+    expect.stringMatching(/last completely read \d+ s ago, last failure: POLL_NOT_COUNTED$/),
+  ]);
+  const { code, last_error, problems } = await status();
+  expect([code, last_error]).toEqual([3, expect.stringContaining(`POLL_NOT_COUNTED: ${said}`)]);
+  expect(problems).toMatchObject([{ code: 'POLL_NOT_COUNTED', what: expect.stringContaining(said) }]);
+  expect((await done(['doctor', '--feeds', 'ipos'])).out.replace(/\s+/g, ' ')).toContain(
+    `POLL_NOT_COUNTED: ${said}`,
+  );
+  const complete = await metric(url, 'highwater_polls_total', { result: 'complete' });
+  const incomplete = await metric(url, 'highwater_polls_total', { result: 'incomplete' });
+  await until(
+    async () => (await metric(url, 'highwater_polls_total', { result: 'incomplete' }))! > incomplete!,
+  );
+  expect(await metric(url, 'highwater_polls_total', { result: 'complete' })).toBe(complete);
+  api().clearFaults();
+  await until(() => isReady(url));
+  await until(async () => (await status()).last_error === null);
+});
+
 it('does not listen where other machines reach it without a token, and names the setting', async () => {
   const refused = run([], { HIGHWATER_HTTP_HOST: '0.0.0.0' });
   expect(await refused.ended()).toEqual({ code: 2, signal: null });

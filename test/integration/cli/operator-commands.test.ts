@@ -5,10 +5,10 @@ import { operatorCommandContract } from '../../contract/operator-commands';
 import { jsonLines } from '../../support/cli';
 import { cliPublisher } from '../../support/cli-publisher';
 import { readAll } from '../../support/log-records';
-import { DEADLINE_MS } from '../../support/until';
+import { DEADLINE_MS, until } from '../../support/until';
 
 const publisher = cliPublisher(() => ({}));
-const { api, done, folder, isPaused, running: startPublisher, start, stillPolled } = publisher;
+const { api, done, folder, isPaused, publishing, running: startPublisher, start, stillPolled } = publisher;
 
 operatorCommandContract(publisher);
 
@@ -168,5 +168,66 @@ describe('a command line that is wrong', () => {
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain(says);
     expect(err).toMatch(/\n {2}now: {2}.+\n {2}do: {3}.+/);
+  });
+});
+
+describe('while the API accepts requests and does not answer', () => {
+  const hang = () => api().fault({ feed: 'ipos', fault: { kind: 'hang' }, probability: 1 });
+  // No request is given up before the test ends.
+  const patient = {
+    HIGHWATER_REQUEST_TIMEOUT: '1h',
+    HIGHWATER_IDLE_TIMEOUT: '1h',
+    HIGHWATER_RETRY_TIME: '1h',
+  };
+  const env = () => ({ ...publishing(), ...patient });
+  const waiting = () => `Waiting for a page of ipos from ${api().url}.`;
+
+  async function startHanging(): Promise<void> {
+    const publisher = start(['run'], env());
+    await publisher.sees(/ipos: (first )?snapshot complete/, 'stderr');
+    hang();
+    const before = api().requests('ipos').length;
+    await until(() => api().requests('ipos').length > before);
+  }
+
+  it.each([
+    ['reconcile', 'ipos'],
+    ['backfill', 'ipos', '--from', '2026-01-01', '--to', '2026-02-01'],
+    ['dead-letters', 'retry', 'ipos'],
+    ['snapshot', 'ipos'],
+  ])('%s says what the publisher waits for, once', async (...args) => {
+    await startHanging();
+    const [forPeople, forPrograms] = [start(args), start([...args, '--json'])];
+    await forPeople.sees(/Waiting/, 'stderr');
+    await forPrograms.sees(/"waiting":true/, 'stdout');
+    expect(forPeople.stderr().split(waiting())).toHaveLength(2);
+    expect(kinds(forPrograms.stdout())).toContainEqual(
+      expect.objectContaining({ kind: 'progress', summary: waiting(), facts: { waiting: true } }),
+    );
+  });
+
+  it('a pause is carried out at once', async () => {
+    await startHanging();
+    expect(await done(['pause', 'ipos'])).toMatchObject({ code: 0 });
+    api().clearFaults();
+    expect((await done(['resume', 'ipos'])).code).toBe(0);
+    await stillPolled('ipos');
+  });
+
+  it('a command that acquires the feed itself says what it waits for', async () => {
+    expect((await done(['run', '--once'])).code).toBe(0);
+    hang();
+    const alone = start(['reconcile', 'ipos'], env());
+    await alone.sees(/Waiting/, 'stderr');
+    expect(alone.stderr()).toContain(waiting());
+  });
+
+  it('doctor says what it waits for, also to programs', async () => {
+    hang();
+    const checks = [start(['doctor'], env()), start(['doctor', '--json'], env())];
+    for (const check of checks) {
+      await check.sees(/Waiting/, 'stderr');
+      expect(check.stderr().split(waiting())).toHaveLength(2);
+    }
   });
 });

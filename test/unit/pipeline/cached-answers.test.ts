@@ -46,7 +46,8 @@ it('a feed whose answers come from a cache is as old as they are, and that is sa
   isCached = (request) => request % 2 === 0;
   await publisher.poll();
   await publisher.poll({ wide: true });
-  const { last_complete_scan_ms } = publisher.offset();
+  const { last_complete_scan_ms, last_error } = publisher.offset();
+  expect(last_error).toMatch(/^POLL_NOT_COUNTED: .* come from a cache, and are up to 3600 s old/);
   expect(Date.now() - last_complete_scan_ms!).toBeGreaterThanOrEqual(HOUR);
   expect(publisher.logger.warnings).toEqual([
     expect.stringMatching(/come from a cache, and are up to 3600 s old/),
@@ -54,6 +55,7 @@ it('a feed whose answers come from a cache is as old as they are, and that is sa
   isCached = () => false;
   await publisher.poll();
   expect(publisher.offset().last_complete_scan_ms).toBeGreaterThan(last_complete_scan_ms!);
+  expect(publisher.offset().last_error).toBeNull();
 });
 
 it('answers that a cache has kept since the first scan of a reconcile delete nothing', async () => {

@@ -38,11 +38,15 @@ describe.each<Partial<VendorShape>>([
     write('r103', NOW - 1);
     await publisher.restart();
     await publisher.poll();
+    const { last_error } = publisher.offset();
+    expect(last_error).toMatch(/^POLL_NOT_COUNTED: /);
     expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+    expect(publisher.offset().last_error).toBe(last_error);
     expect(publisher.offset().last_complete_scan_ms).toBe(last_complete_scan_ms);
     expect(warnings()).toMatch(/an answer of 100 rows names no next page, .* nothing of it is deleted/);
     publisher.shape.isNextLost = false;
     await publisher.poll();
+    expect(publisher.offset().last_error).toBeNull();
     expect((await ops()).slice(104)).toEqual(['u']);
     expect(await publisher.reconcile()).toMatchObject({ deleted: 0, missing: 0, why: null });
   });

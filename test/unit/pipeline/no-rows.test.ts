@@ -105,15 +105,19 @@ describe.each<Partial<VendorShape>>([
     isIll = true;
     for (const wide of [false, true, false]) {
       clock.ms += 2_000;
-      await publisher.poll({ wide });
+      expect(await publisher.poll({ wide })).toMatchObject({ complete: false });
     }
     expect(await publisher.reconcile()).toMatchObject({ deleted: 0 });
-    expect(publisher.offset().last_complete_scan_ms).toBe(last_complete_scan_ms);
+    expect(publisher.offset()).toMatchObject({
+      last_complete_scan_ms,
+      last_error: expect.stringMatching(/^POLL_NOT_COUNTED: the API shows 0 of 60 records\./),
+    });
     expect(logger.warnings).toStrictEqual([expect.stringContaining('the API shows 0 of 60 records')]);
     isIll = false;
     vendor.write('r103', clock.ms / 1000);
-    await publisher.poll();
+    expect(await publisher.poll()).toMatchObject({ complete: true });
     expect(publisher.offset().last_complete_scan_ms).toBeGreaterThan(last_complete_scan_ms!);
+    expect(publisher.offset().last_error).toBeNull();
     const events = await publisher.topic('ipos');
     expect(events.slice(60).map(({ decoded }) => [decoded!.op, decoded!.after.id])).toEqual([['u', 'r103']]);
   });

@@ -60,6 +60,14 @@ describe('what a page makes of the position', () => {
     expect(advance(offset, { ...settled, complete: true }, 9)).toMatchObject({ last_complete_scan_ms: 9 });
   });
 
+  it('at the end of a scan that does not count: why, and nothing of it once a scan counts', () => {
+    const short = { ...progress, complete: true, shortfall: 'the API shows 0 of 60 records.' };
+    const after = { ...offset, ...advance(offset, short, 9) };
+    expect(after.last_error).toBe('POLL_NOT_COUNTED: the API shows 0 of 60 records.');
+    expect(advance(after, progress, 10).last_error).toBe(after.last_error);
+    expect(advance(after, { ...progress, complete: true, settled: true }, 11).last_error).toBeNull();
+  });
+
   it('of a snapshot: it runs, and is complete with the last page', () => {
     const snapshot = { ...progress, duringSnapshot: true };
     const pending = { ...offset, snapshot: 'pending' as const };
