@@ -158,9 +158,9 @@ class ReadableCheck {
     this.known ??= shownRecords(before);
     this.tooFew = this.showsTooFew(progress, decoded, this.known);
     const settled = progress.settled && this.tooFew === null;
-    const shortfall = this.tooFew ?? shortfallOf(progress, this.feed);
+    const shortfall = this.tooFew ?? progress.shortfall;
     const highWaterMark = Math.min(progress.highWaterMark, this.cap);
-    const held = { ...progress, settled, highWaterMark, ...(shortfall !== null && { shortfall }) };
+    const held = { ...progress, settled, highWaterMark, ...(shortfall !== undefined && { shortfall }) };
     const { duringSnapshot, complete } = progress;
     const showsNothing = !this.showsRows && this.isOfEverything(progress);
     if (this.hasRecords && !(duringSnapshot && complete && showsNothing)) return held;
@@ -215,21 +215,4 @@ class ReadableCheck {
     const needed = `A record needs ${idPaths(this.feed).join(' and ')} as text or a whole number${field === null ? '' : `, and ${field} as ${expectedTime[updatedFormat]}`}.`;
     throw new HighwaterError(isSnapshot ? 'SNAPSHOT_UNREADABLE' : 'POLL_UNREADABLE', what + needed);
   }
-}
-
-/** After so many poll intervals without a complete scan, a feed counts as behind. */
-const LATE_INTERVALS = 3;
-
-/** Why the feed does not count as read now; null: it does. */
-function shortfallOf(
-  { complete, settled, repeats, agedMs = 0 }: ScanProgress,
-  { pollIntervalMs }: Feed,
-): string | null {
-  if (repeats)
-    return 'answers leave out rows, or show rows again on other pages. A warning in the log of the publisher says which. Nothing is deleted.';
-  if (complete && !settled)
-    return 'rows kept changing while they were read. The next wide poll or reconcile finds the rest.';
-  if (complete && agedMs > LATE_INTERVALS * pollIntervalMs)
-    return `the answers of the API come from a cache, and are up to ${Math.round(agedMs / 1000)} s old.`;
-  return null;
 }

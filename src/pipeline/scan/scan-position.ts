@@ -57,6 +57,8 @@ export class ScanPosition {
   /** A walk was given up because rows came again. */
   private repeats = false;
   leavesOut = false;
+  /** Why the feed does not count as read by this scan; null: it does. */
+  private shortfall: string | null = null;
   private agedMs = 0;
   private isFeedEmpty = false;
   private hasShownRows = false;
@@ -100,6 +102,7 @@ export class ScanPosition {
     this.agedMs = Math.max(this.agedMs, page.agedMs);
     this.hasShownRows ||= page.rows.length > 0;
     this.warnOfAge();
+    const { shortfall } = this;
     const progress = {
       highWaterMark,
       shownBelow,
@@ -107,6 +110,7 @@ export class ScanPosition {
       complete: complete && this.blockedBy === null && !(duringSnapshot && hasHoles(hidden)),
       settled: settled && hidden === null,
       repeats: repeats || hidden !== null,
+      ...(shortfall !== null && { shortfall }),
       leavesOut: this.leavesOut || cutAt !== null,
       hiddenThrough,
       agedMs: this.agedMs,
@@ -169,16 +173,18 @@ export class ScanPosition {
   private warnOfAge(): void {
     const { feed, agedMs } = this;
     if (agedMs <= LATE_INTERVALS * feed.pollIntervalMs) return;
-    const message =
-      `Feed ${feed.name}: the answers of the API come from a cache, and are up to ${Math.round(agedMs / 1000)} s old. So are the ` +
-      'events. Ask the vendor how to get around the cache, and put that into headers or query of the feed.';
-    remind(feed, 'aged', () => this.logger.warn(message, { feed: feed.name }));
+    const what =
+      `the answers of the API come from a cache, and are up to ${Math.round(agedMs / 1000)} s old. So are the events. ` +
+      'Ask the vendor how to get around the cache, and put that into headers or query of the feed.';
+    this.shortfall ??= what;
+    remind(feed, 'aged', () => this.logger.warn(`Feed ${feed.name}: ${what}`, { feed: feed.name }));
   }
 
   private warnOfHidden(hidden: HiddenRows): void {
     const { name: feed } = this.feed;
-    const message = `Feed ${feed}: ${saidOfHidden(hidden)} The scan does not count as complete, and nothing of it is deleted.`;
-    remind(this.feed, hidden.by, () => this.logger.warn(message, { feed }));
+    const what = `${saidOfHidden(hidden)} The scan does not count as complete, and nothing of it is deleted.`;
+    this.shortfall = what;
+    remind(this.feed, hidden.by, () => this.logger.warn(`Feed ${feed}: ${what}`, { feed }));
   }
 
   private warnOfLimit(rows: number): void {
@@ -202,7 +208,8 @@ export class ScanPosition {
           'tells all rows apart (the query of the feed), or declare how the page size is asked for (parameters.pageSize).'
         : `kept changing while they were read, over ${MOST_WALKS} walks or ${MOST_RESTARTS} new beginnings. ` +
           'The scan goes on; a later wide poll or reconcile finds the missing rows.';
-    this.logger.warn(`Feed ${feed}: the rows from ${from} on ${what}`, { feed });
+    this.shortfall = `the rows from ${from} on ${what}`;
+    this.logger.warn(`Feed ${feed}: ${this.shortfall}`, { feed });
     // The paging may have been learned wrongly while rows moved. Then each page holds one record too many or too few.
     await this.reader.learnPaging();
   }

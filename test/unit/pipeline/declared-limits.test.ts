@@ -306,8 +306,10 @@ describe('rows that the API has and does not show', () => {
       { snapshot: 'running', isComplete: false, high_water_mark: 0 },
     ]);
     expect(publisher.logger.warnings.join()).toContain('says by "timed_out" that an answer lacks rows');
+    expect(publisher.offset().last_error).toMatch(/^POLL_NOT_COUNTED: the API says by "timed_out" that an/);
     isPartial = false;
     await publisher.poll();
+    expect(publisher.offset().last_error).toBeNull();
     expect([known(), ended()]).toEqual([
       120,
       { snapshot: 'complete', isComplete: true, high_water_mark: NOW - 8_881 },
