@@ -115,6 +115,45 @@ it('a total that is one too high hides no row of a feed of one page', async () =
   expect(last).toMatchObject({ complete: true, settled: true });
 });
 
+describe.each(['updated', 'newest'] as const)('a total of rows from a second on (order: %s)', (order) => {
+  it.each([
+    ['page', 100],
+    ['offset', 10_000],
+  ] as const)('tells a poll of rows that come to be left out (%s, %i)', async (style, hidden) => {
+    const publisher = await styledPublisher({ style, order, says: 'total' }, { pageSize: 50 });
+    const { vendor, clock, logger } = publisher;
+    for (let i = 0; i < 120; i++) vendor.write(`r${i}`, NOW - 9_000 + i);
+    await publisher.poll();
+    vendor.write('n0', NOW - 1);
+    await publisher.poll();
+    const { last_complete_scan_ms } = publisher.offset();
+    vendor.shows = (page) => ({ ...page, total: page.total! + hidden });
+    for (let i = 0; i < 3; i++) {
+      clock.ms += 60_000;
+      vendor.write('n1', NOW + 60 * i + 59);
+      await publisher.poll();
+    }
+    expect(publisher.offset()).toMatchObject({ last_complete_scan_ms });
+    expect(logger.warnings.join()).toContain(`the API counts ${hidden + 2} rows, and shows 2`);
+    vendor.shows = (page) => page;
+    await publisher.poll();
+    expect(publisher.offset().last_complete_scan_ms).toBe(clock.ms);
+  });
+
+  it.each(['total of all', 'capped total', 'total of page'] as const)('is not seen in a %s', async (says) => {
+    const publisher = await styledPublisher({ style: 'page', order, says }, { pageSize: 5 });
+    const { vendor, clock } = publisher;
+    for (let i = 0; i < 120; i++) vendor.write(`r${i}`, NOW - 9_000 + i);
+    for (let i = 0; i < 8; i++) {
+      clock.ms += 60_000;
+      for (let n = 0; n < i; n++) vendor.write(`n${i}-${n}`, NOW + 60 * i + 50);
+      await publisher.poll({ wide: i === 4 });
+      expect(publisher.offset().last_complete_scan_ms).toBe(clock.ms);
+    }
+    expect(publisher.unknown()).toEqual([]);
+  });
+});
+
 describe('an API whose pages have become shorter', () => {
   const start = { snapshot: false, wide: true, paging: { ...unknownPaging(50), longestPage: 50 } } as const;
 

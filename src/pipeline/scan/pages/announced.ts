@@ -16,6 +16,9 @@ export type HiddenRows =
 /** Feed → most rows that pages by number have had, the last of which was not full, since the start of this process. */
 const mostRows = new WeakMap<Feed, number>();
 
+/** Feeds whose totals count the rows that were asked for. */
+const filteredTotals = new WeakSet<Feed>();
+
 /** Watches whether the rows that the answers of a scan announce also come. */
 export class Announced {
   hidden: HiddenRows | null = null;
@@ -39,16 +42,25 @@ export class Announced {
 
   /**
    * Learns from first pages what a total counts: some APIs count the whole feed, whatever the filter. A total that gets smaller from one
-   * second to a later one counts the rows that were asked for.
+   * second to a later one counts the rows that were asked for. One that is just the few rows of a poll tells it for all scans.
    */
-  noteFirst(from: number, total: number | null): void {
-    const { latestTotal: before } = this;
+  noteFirst(from: number, page: FetchedPage | null, isWhole: boolean): void {
+    const { latestTotal: before, shownRecords: known } = this;
+    const { total = null, facts } = page ?? {};
     if (total === null || before?.from === from) return;
+    const isExact = total > 0 && total === facts!.length && !isWhole;
+    if (isExact && Number.isFinite(known) && 2 * total <= known) filteredTotals.add(this.feed);
     const isLess = before !== null && from > before.from && total < before.total;
     const isOther = before !== null && this.feed.windowSeconds !== undefined && total !== before.total;
-    this.isTotalFiltered ||= isLess || isOther;
+    this.isTotalFiltered ||= isLess || isOther || filteredTotals.has(this.feed);
     if (this.isTotalFiltered) this.hidden ??= this.unshown;
     this.latestTotal = { from, total };
+  }
+
+  /** What a total says of the page that ends behind some rows: whether it is the last; null: nothing. @param full length of a page */
+  isLast(total: number | null, rows: number, length: number, full: number): boolean | null {
+    if (total === rows && length < full) return true;
+    return this.isTotalFiltered && total !== null && total - rows >= full ? false : null;
   }
 
   /** @param rows of a page that names itself as the next one, and may not be the last */

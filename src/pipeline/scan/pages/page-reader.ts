@@ -205,13 +205,12 @@ export class PageReader {
       if (page !== null) await this.testNext(from, n, page);
       return page;
     }
-    const { end } = this;
-    if (end !== null && end.from === from && end.pageSize === this.known.pageSize && end.n < n)
-      return pageBehind(end.page);
+    if (this.end?.from === from && this.end.pageSize === this.known.pageSize && this.end.n < n)
+      return pageBehind(this.end.page);
     const offset = pageOffset(this.known, n, before);
     const ask = () => (n === 0 ? this.fetchFirst(from) : this.fetchBehind(from, n, offset, before));
     let page = await ask();
-    if (n === 0) this.announced.noteFirst(from, page?.total ?? null);
+    if (n === 0) this.announced.noteFirst(from, page, this.isWhole(from));
     if (n === 0) this.first = page?.facts ?? null;
     if (page?.facts.length === 0 && n > 0)
       page = await this.endTest.proved(page, this.pagesBefore(from, n, before), ask);
@@ -219,22 +218,23 @@ export class PageReader {
     const { total, facts } = page;
     if (facts.length === 0) return this.noteEnd(from, page, before).then(() => page);
     const read = { from, n, pageSize: this.known.pageSize, page };
-    // Some APIs count no further than so many rows. Then the pages behind them have others, and pages may have become shorter.
-    const isCounted = before + facts.length === total;
-    const isFull = facts.length >= this.fullLength(n);
+    const rows = before + facts.length;
+    const full = this.fullLength(n);
+    const isFull = facts.length >= full;
     // Numbers that count from 1 show the first page twice, and a total may count no further than that page.
     const isFirstTwice = n === 1 && this.isLearned && this.known.unit === null;
     if (!isFirstTwice && beginsAgain(read, this.counted, this.first)) {
       this.end = this.counted;
       return pageBehind(this.counted!.page);
     }
-    const isLast = page.isLast ?? (isCounted && !isFull ? true : null);
+    const isLast = page.isLast ?? this.announced.isLast(total, rows, facts.length, full);
     // Some APIs count the rows of a page, or compare them with the size that was asked for. If they cap it, each page looks like the last.
     const isShort = this.feed.parameters.pageSize === null ? !isFull : facts.length < this.feed.pageSize;
-    const isDoubtful = this.isWhole(from) ? this.announced.lacks(before + facts.length) : isFull;
+    const isDoubtful = this.isWhole(from) ? this.announced.lacks(rows) : isFull;
     const isProved = isLast && !(isShort && (isDoubtful || this.endTest.isThorough));
     this.end = isProved ? read : null;
-    this.counted = (isLast && !isProved) || (isCounted && isFull) ? read : null;
+    // Some APIs count no further than so many rows. Then the pages behind them have others, and pages may have become shorter.
+    this.counted = (isLast && !isProved) || (total === rows && isFull) ? read : null;
     return { ...page, isLast: isLast && !isProved ? null : isLast };
   }
 
