@@ -17,7 +17,14 @@ import { endpointUrl, pageBody, pageUrl } from './page-query';
 import type { RequestBudget, RequestPriority } from './request-budget';
 import { interpretResponse, type ReadRows } from './response-policy';
 import { PageDeadline, type RetryLimits, type RetryOptions, serverDateMs, withRetry } from './retry';
-import type { PageRequest, Source, SourceEvent, SourceFailure, SourcePage } from './source';
+import {
+  type PageRequest,
+  type Source,
+  type SourceEvent,
+  type SourceFailure,
+  type SourcePage,
+  withoutValue,
+} from './source';
 
 export interface SourceLimits extends HttpLimits {
   readonly retry: RetryLimits;
@@ -69,7 +76,7 @@ export function createSource(options: SourceOptions): ClosableSource {
   /** @param isFirst a page whose failure may pass is first asked for again with the same token */
   async function askWithToken(asked: Asked, isFirst: boolean, isAgain = false): Promise<Answer> {
     const { feed, signal } = asked;
-    const unready = await granted?.ready(signal);
+    const unready = await (granted?.ready(signal) ?? (secret && unlessAborted(withoutValue(secret), signal)));
     if (unready) return unready;
     const used = credentials.now();
     const outcome = await askOnce({ ...options, ...asked, ...used, agents: agents.now(), ages, redact });

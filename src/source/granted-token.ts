@@ -9,7 +9,7 @@ import type { Grant } from './api-access';
 import { askedPause } from './asked-pause';
 import { createAgents, httpRequest, type Trust } from './http-request';
 import { parsedJson, type RawResponse } from './response-policy';
-import { failure, type SourceFailure } from './source';
+import { failure, type SourceFailure, withoutValue } from './source';
 
 /** An access token of a token server, fetched when a request needs it and renewed before it expires. */
 export interface GrantedToken extends Secret {
@@ -49,6 +49,8 @@ export function grantedToken(grant: Grant, trust: Trust, timeoutMs: number): Gra
   const clientSecret = () => secret?.value ?? grant.clientSecret;
 
   async function fetchToken(): Promise<SourceFailure | null> {
+    const missing = secret && (await withoutValue(secret));
+    if (missing) return missing;
     const used = clientSecret();
     const pauseMs = last?.secret === used ? last.until - performance.now() : 0;
     if (last !== null && pauseMs > 0) return { ...last.failed, retryAfterMs: pauseMs };
@@ -99,7 +101,7 @@ export function grantedToken(grant: Grant, trust: Trust, timeoutMs: number): Gra
   }
 
   return {
-    source: `token server ${tokenUrl}`,
+    ...{ name: grant.key, source: `token server ${tokenUrl}` },
     problem: null,
     get value() {
       return current;
