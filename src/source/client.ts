@@ -10,21 +10,14 @@ import { createRedactor, type Redact } from '../secrets/redaction';
 import type { TokenDoubt } from '../secrets/token-doubt';
 import { type AnswerAges, answerAges } from './answer-age';
 import { type ApiAccess, authHeaders, secretsOf, tokenParameter, usualAuth } from './api-access';
-import type { GrantedToken } from './granted-token';
+import { type GrantedToken, withoutValue } from './granted-token';
 import { createAgents, type HttpLimits, type HttpRequest, httpRequest } from './http-request';
 import { isSameAddress, ownLink } from './next-page';
 import { endpointUrl, pageBody, pageUrl } from './page-query';
 import type { RequestBudget, RequestPriority } from './request-budget';
 import { interpretResponse, type ReadRows } from './response-policy';
 import { PageDeadline, type RetryLimits, type RetryOptions, serverDateMs, withRetry } from './retry';
-import {
-  type PageRequest,
-  type Source,
-  type SourceEvent,
-  type SourceFailure,
-  type SourcePage,
-  withoutValue,
-} from './source';
+import type { PageRequest, Source, SourceEvent, SourceFailure, SourcePage } from './source';
 
 export interface SourceLimits extends HttpLimits {
   readonly retry: RetryLimits;
@@ -301,7 +294,7 @@ function currentCredentials({ baseUrl, token, secret, auth = usualAuth }: Source
 }
 
 /** The API refused the token. */
-const REFUSALS: readonly ErrorCode[] = ['SOURCE_UNAUTHORIZED', 'SOURCE_FORBIDDEN'];
+export const REFUSALS: readonly ErrorCode[] = ['SOURCE_UNAUTHORIZED', 'SOURCE_FORBIDDEN'];
 /** An answer arrived, but no page. Many APIs answer so when a token is over, and do not name it as the cause. */
 const DOUBTFUL: readonly ErrorCode[] = [
   ...(['SOURCE_REPORTED_ERROR', 'SOURCE_WRONG_SHAPE', 'SOURCE_NOT_JSON', 'SOURCE_REDIRECTED'] as const),

@@ -9,7 +9,7 @@ import type { Grant } from './api-access';
 import { askedPause } from './asked-pause';
 import { createAgents, httpRequest, type Trust } from './http-request';
 import { parsedJson, type RawResponse } from './response-policy';
-import { failure, type SourceFailure, withoutValue } from './source';
+import { failure, type SourceFailure } from './source';
 
 /** An access token of a token server, fetched when a request needs it and renewed before it expires. */
 export interface GrantedToken extends Secret {
@@ -128,6 +128,12 @@ export function grantedToken(grant: Grant, trust: Trust, timeoutMs: number): Gra
       agents.destroy();
     },
   };
+}
+
+/** Tries again to read a secret that could not be read at the start. @returns why there is still none */
+export async function withoutValue(secret: Secret): Promise<SourceFailure | null> {
+  if (secret.value !== '' || (await secret.isReplaced(''))) return null;
+  return failure('SOURCE_TOKEN_UNAVAILABLE', `no token from ${secret.name}: ${secret.problem}`);
 }
 
 /** The body of a token request (RFC 6749, 4.4.2). */

@@ -1,6 +1,5 @@
 import type { ErrorCode } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
-import type { Secret } from '../secrets/rotation';
 import type { Body } from './body';
 
 /** The vendor's API as the scan sees it: one GET is one page. */
@@ -113,10 +112,4 @@ export interface SourceFailure {
 
 export function failure(code: ErrorCode, what: string): SourceFailure {
   return { kind: 'failure', code, what };
-}
-
-/** Tries again to read a secret that could not be read at the start. @returns why there is still none */
-export async function withoutValue(secret: Secret): Promise<SourceFailure | null> {
-  if (secret.value !== '' || (await secret.isReplaced(''))) return null;
-  return failure('SOURCE_TOKEN_UNAVAILABLE', `no token from ${secret.name}: ${secret.problem}`);
 }
