@@ -83,9 +83,8 @@ export function createSource(options: SourceOptions): ClosableSource {
     const { code, what } = outcome;
     if (REFUSALS.includes(code)) {
       if (await secret.isReplaced(token)) return askWithToken(asked, isFirst, true);
-      return secret.problem === null
-        ? outcome
-        : { ...outcome, what: `${what}; it cannot be read again: ${secret.problem}` };
+      const why = secret.problem === null ? '' : `; it cannot be read again: ${secret.problem}`;
+      return { ...outcome, what: `${what}; the token comes from ${secret.name}${why}` };
     }
     if (!DOUBTFUL.includes(code) || (errorKinds[code].retriable && isFirst)) return outcome;
     const failed = `${feed.name} ${code}`;

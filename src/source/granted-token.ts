@@ -101,7 +101,7 @@ export function grantedToken(grant: Grant, trust: Trust, timeoutMs: number): Gra
   }
 
   return {
-    ...{ name: grant.key, source: `token server ${tokenUrl}` },
+    ...{ name: grant.key.replace(/\w+$/, 'tokenUrl'), source: `token server ${tokenUrl}` },
     problem: null,
     get value() {
       return current;

@@ -191,9 +191,22 @@ function transportFailure(
   redact: Redact,
 ): SourceFailure {
   const reason = excerpt(networkReason(error), redact);
+  const code = networkCode(error) ?? '';
+  if (phase === 'body' && code === 'Z_DATA_ERROR')
+    return failure(
+      'SOURCE_BODY_DAMAGED',
+      `${request} answered with a body that is not in its Content-Encoding (${reason})`,
+    );
   if (phase === 'body')
     return failure('SOURCE_BODY_TRUNCATED', `${request} broke off in the middle of its answer (${reason})`);
   const untrusted = `${request} was not sent: the certificate of the server is not trusted (${reason})`;
-  if (isCertificateFailure(networkCode(error))) return failure('SOURCE_CERTIFICATE', untrusted);
-  return failure('SOURCE_UNREACHABLE', `${request} got no answer (${reason})`);
+  if (isCertificateFailure(code)) return failure('SOURCE_CERTIFICATE', untrusted);
+  const larger = '; a publisher with NODE_OPTIONS=--max-http-header-size=65536 takes larger ones';
+  const what =
+    code === 'HPE_HEADER_OVERFLOW'
+      ? `answered with headers that are too large${larger}`
+      : code.startsWith('HPE_')
+        ? 'answered with what is not HTTP'
+        : 'got no answer';
+  return failure('SOURCE_UNREACHABLE', `${request} ${what} (${reason})`);
 }
