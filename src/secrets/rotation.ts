@@ -131,19 +131,11 @@ export class Rotation {
     secretsIn: (value: string) => readonly string[] = (value) => [value],
   ): Secret {
     const live = this.files(name, [path], first, read, secretsIn);
-    return {
-      ...{ name, source: `file ${path}` },
-      get value() {
-        return live.value;
-      },
-      get problem() {
-        return live.problem;
-      },
-      async isReplaced(refused) {
-        live.look(true);
-        return live.value !== refused;
-      },
+    const isReplaced = async (refused: string) => {
+      live.look(true);
+      return live.value !== refused;
     };
+    return Object.assign(live, { name, source: `file ${path}`, isReplaced });
   }
 
   /** A secret that a command prints. The command is run again only when the secret is refused. */

@@ -49,15 +49,11 @@ export interface ClosableSource extends Source {
   close(): void;
 }
 
-/**
- * The vendor's API over HTTP.
- * @throws HighwaterError CONFIG_INVALID when the base address is none
- */
+/** The vendor's API over HTTP. */
 export function createSource(options: SourceOptions): ClosableSource {
   const { granted, limits, logger, secret, random = Math.random, priority = 'live' } = options;
   const credentials = currentCredentials(options);
   const { redact } = credentials;
-  requireUsableBase(options.baseUrl, redact);
   const agents = createAgents(options);
   const closing = sharedController();
   const ages = answerAges();
@@ -300,16 +296,3 @@ const DOUBTFUL: readonly ErrorCode[] = [
   ...(['SOURCE_REQUEST_REFUSED', 'SOURCE_NOT_FOUND'] as const),
   ...(['SOURCE_BODY_EMPTY', 'SOURCE_UNEXPECTED_STATUS'] as const),
 ];
-
-function requireUsableBase(baseUrl: string, redact: Redact): void {
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
-  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    const shown = redact(baseUrl.split(/[?#]/)[0] ?? '').replace(/\/\/[^/]*@/, '//');
-    const what = `The address of the API, "${shown}", is not one of http or https.`;
-    throw new HighwaterError('CONFIG_INVALID', what);
-  }
-  if (url.username !== '' || url.password !== '' || url.search !== '') {
-    const what = 'The address of the API holds a user or a query; it must be bare.';
-    throw new HighwaterError('CONFIG_INVALID', what);
-  }
-}

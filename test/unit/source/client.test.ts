@@ -118,7 +118,7 @@ it.each<[string, OutgoingHttpHeaders, string, string, RegExp]>([
     { 'x-long': 'x'.repeat(20_000) },
     '',
     'SOURCE_UNREACHABLE',
-    /headers that are too large; .*--max-http-header-size=65536/,
+    /too large headers; .*--max-http-header-size=65536/,
   ],
   [
     'two lengths',
