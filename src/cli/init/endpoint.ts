@@ -117,7 +117,7 @@ export function openEndpoint(
         return isBrief ? 3 : waiting.attempts;
       },
     };
-    const onRetry = ({ what }: SourceFailure, _: number, ms: number) => void (ms > 500 && onPause(what, ms));
+    const onRetry = ({ what }: SourceFailure, _: number, ms: number) => void (isBrief || onPause(what, ms));
     const options = { limits, random: Math.random, signal, onRetry };
     const result = await withRetry(attempt, new PageDeadline(waiting.totalMs), options);
     if (result.kind === 'failure' && result.code === 'SOURCE_RATE_LIMITED') throw failed(result);
