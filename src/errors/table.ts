@@ -108,7 +108,7 @@ const api = {
     what: 'The API refused the token. It answered 401, or with an error that says so: the token is missing, mistyped, expired or withdrawn. A token from a file or a command was read again first, and was refused too.',
     now: PARKED_SLOWLY,
     remedy:
-      'Put a valid token into the file (HIGHWATER_API_TOKEN_FILE, or tokenFile of the feed): the feed then goes on by itself. For a token in a variable (HIGHWATER_API_TOKEN), set the variable and restart.',
+      'Give the file or command that the message names a valid token: the feed then goes on by itself. For a variable (HIGHWATER_API_TOKEN, tokenEnv), set it and restart. With oauth2, check clientId, scope and audience; with scheme none, set auth of the feed.',
     see: 'runbook/token-rotated.md',
   },
   SOURCE_TOKEN_REFUSED: {
@@ -121,10 +121,10 @@ const api = {
   },
   SOURCE_TOKEN_UNAVAILABLE: {
     ...passes,
-    what: 'The token server gives no access token for now. It cannot be reached, answered with an error or a redirect, or its answer holds no access token that can be used; the message says which.',
+    what: 'There is no token for now. The token server cannot be reached, answered with an error or a redirect, or its answer holds no token that can be used; or the file or command of the token has given none since the start. The message says which.',
     now: NEXT_POLL,
     remedy:
-      'Nothing, if it passes. Otherwise check the address (tokenUrl in auth of the feed), the network, and any proxy in between.',
+      'Nothing, if it passes. Otherwise check the file or command that the message names, or the address (tokenUrl in auth of the feed), the network, and any proxy in between.',
     see: apiDown,
   },
   SOURCE_FORBIDDEN: {
@@ -146,7 +146,8 @@ const api = {
     ...lasts,
     what: 'The API redirects to another address. The request carries the token, so following the redirect would give the token to that address.',
     now: 'The redirect was not followed. The source offset did not move.',
-    remedy: 'If the new address is right, set it (HIGHWATER_API_URL, or the path of the feed).',
+    remedy:
+      'If the new address is right, set it (HIGHWATER_API_URL, or the path of the feed). If it is the one that was asked, the API may want a cookie or another header (headers of the feed).',
     see: apiDown,
   },
   SOURCE_LINK_ELSEWHERE: {
@@ -192,12 +193,12 @@ const answers = {
     ...passes,
     what: "The API answered in another shape. The body is JSON, but neither an array nor an object with an array under the feed's key. The message names the keys of the answer.",
     now: NOT_EMPTY,
-    remedy: "Check the feed's path and responseKey in highwater.yaml.",
+    remedy: "Check the feed's path, responseKey and paging in highwater.yaml.",
     see: apiDown,
   },
   SOURCE_NOT_JSON: {
     ...passes,
-    what: 'The API did not answer with JSON. The body is HTML, XML or other text; the message has its beginning.',
+    what: 'The API did not answer with JSON. The body is HTML, XML or other text, or in an encoding that was not asked for; the message shows which.',
     now: NEXT_POLL,
     remedy: NOT_THE_API,
     see: apiDown,

@@ -80,7 +80,8 @@ const usualKeys: RowKeys = {
 };
 
 function asId(id: unknown): string | null {
-  if (typeof id === 'string') return id === '' ? null : id.toWellFormed();
+  // Half a surrogate pair has no UTF-8: several ids would become one.
+  if (typeof id === 'string') return id !== '' && id.isWellFormed() ? id : null;
   if (typeof id === 'number') return Number.isSafeInteger(id) ? String(id) : null;
   return id instanceof ExactNumber ? id.toInteger() : null;
 }

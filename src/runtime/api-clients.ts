@@ -20,8 +20,8 @@ export function createApiClients(api: ApiConfig, options: ClientOptions) {
   const clients = new Map<string, ClosableSource>();
   const tokens = new Map<string, GrantedToken>();
 
-  function budgetOf({ baseUrl, grant, token }: ApiAccess): RequestBudget {
-    const key = JSON.stringify([new URL(baseUrl).origin, grant?.id ?? token]);
+  function budgetOf({ baseUrl, grant, secret, token }: ApiAccess): RequestBudget {
+    const key = JSON.stringify([new URL(baseUrl).origin, grant?.id ?? (token || secret?.source)]);
     const budget = budgets.get(key) ?? createRequestBudget(api.budget);
     budgets.set(key, budget);
     return budget;

@@ -44,9 +44,10 @@ export function endsOwnership(code: ErrorCode, failures: number): boolean {
   return losesFeed.includes(code) || (code === 'LOG_FAILED' && failures >= FAILURES_KEPT);
 }
 
-/** A server refused a secret, or showed a certificate that is not trusted. */
+/** A server refused a secret, or showed a certificate that is not trusted, or a secret cannot be read yet. */
 const refusals: readonly ErrorCode[] = [
-  ...(['SOURCE_UNAUTHORIZED', 'SOURCE_TOKEN_REFUSED', 'SOURCE_FORBIDDEN', 'SOURCE_CERTIFICATE'] as const),
+  ...(['SOURCE_UNAUTHORIZED', 'SOURCE_FORBIDDEN', 'SOURCE_CERTIFICATE'] as const),
+  ...(['SOURCE_TOKEN_REFUSED', 'SOURCE_TOKEN_UNAVAILABLE'] as const),
   ...(['KAFKA_UNAUTHENTICATED', 'KAFKA_CERTIFICATE'] as const),
   ...(['REGISTRY_UNAUTHORIZED', 'REGISTRY_CERTIFICATE'] as const),
 ];

@@ -10,8 +10,10 @@ export interface Live<T> {
   readonly value: T;
 }
 
-/** A token or a password that can be read again. */
+/** A token or a password that can be read again. It is empty until it can be read for the first time. */
 export interface Secret extends Live<string> {
+  /** The setting that names its source: `feeds.orders.auth.tokenFile`. */
+  readonly name: string;
   /** The file or the command. */
   readonly source: string;
   /** Why the last try to read it again failed. */
@@ -36,6 +38,8 @@ interface Source {
 const LOOK_MS = 1_000;
 /** A command whose value is still refused is run no more often than this, in ms. */
 const RUN_MS = 60_000;
+/** The same while there is no value yet. */
+const FIRST_RUN_MS = 10_000;
 const TELL_AFTER_MS = 10_000;
 const RECENT_VALUES = 10;
 
@@ -52,7 +56,7 @@ export class Rotation {
 
   /** Hides values that do not come from a source, or were the first of one. */
   hide(secrets: readonly string[]): void {
-    this.fixed.push(...secrets);
+    this.fixed.push(...secrets.filter((secret) => secret !== ''));
     this.refresh();
   }
 
@@ -89,7 +93,7 @@ export class Rotation {
   ): Live<T> & Pick<Secret, 'problem'> & { look(now?: boolean): void } {
     const recent: string[] = [];
     let [current, seen, lookedAt] = [first, '', performance.now()];
-    const trouble = this.troubleOf(name);
+    const trouble = this.troubleOf(name, () => current !== '');
     const look = (now = false): void => {
       lookedAt = performance.now();
       const stamp = paths.map(stampOf).join();
@@ -127,19 +131,11 @@ export class Rotation {
     secretsIn: (value: string) => readonly string[] = (value) => [value],
   ): Secret {
     const live = this.files(name, [path], first, read, secretsIn);
-    return {
-      source: `file ${path}`,
-      get value() {
-        return live.value;
-      },
-      get problem() {
-        return live.problem;
-      },
-      async isReplaced(refused) {
-        live.look(true);
-        return live.value !== refused;
-      },
+    const isReplaced = async (refused: string) => {
+      live.look(true);
+      return live.value !== refused;
     };
+    return Object.assign(live, { name, source: `file ${path}`, isReplaced });
   }
 
   /** A secret that a command prints. The command is run again only when the secret is refused. */
@@ -149,7 +145,7 @@ export class Rotation {
     const gotAt = performance.now();
     const doubts = new TokenDoubts();
     let refused: string | null = null;
-    const trouble = this.troubleOf(name);
+    const trouble = this.troubleOf(name, () => current !== '');
     let running: Promise<void> | null = null;
     const run = async (): Promise<void> => {
       ranAt = performance.now();
@@ -173,11 +169,12 @@ export class Rotation {
       return true;
     };
     const look = async (): Promise<void> => {
-      if (current === refused) await runOnce(() => performance.now() - ranAt >= RUN_MS);
+      const pauseMs = current === '' ? FIRST_RUN_MS : RUN_MS;
+      if (current === refused) await runOnce(() => performance.now() - ranAt >= pauseMs);
     };
     this.sources.push({ name, recent, look });
     return {
-      source: `command ${JSON.stringify(command)}`,
+      ...{ name, source: `command ${JSON.stringify(command)}` },
       get value() {
         return current;
       },
@@ -199,7 +196,7 @@ export class Rotation {
   /**
    * The error that keeps a source from being read again. Somebody may be writing its files one after the other, so it is told late.
    */
-  private troubleOf(name: string) {
+  private troubleOf(name: string, hasValue: () => boolean) {
     let since: number | null = null;
     let isTold = false;
     const trouble = {
@@ -207,7 +204,8 @@ export class Rotation {
       met: (problem: string): void => {
         trouble.problem = problem;
         since ??= performance.now();
-        if (isTold || performance.now() - since < TELL_AFTER_MS) return;
+        // A feed that waits for its first value says so itself.
+        if (isTold || !hasValue() || performance.now() - since < TELL_AFTER_MS) return;
         isTold = true;
         this.logger?.warn(`${name} cannot be read again: ${problem}.`, {
           now: 'The value of before is used.',

@@ -10,7 +10,7 @@ import { createRedactor, type Redact } from '../secrets/redaction';
 import type { TokenDoubt } from '../secrets/token-doubt';
 import { type AnswerAges, answerAges } from './answer-age';
 import { type ApiAccess, authHeaders, secretsOf, tokenParameter, usualAuth } from './api-access';
-import type { GrantedToken } from './granted-token';
+import { type GrantedToken, withoutValue } from './granted-token';
 import { createAgents, type HttpLimits, type HttpRequest, httpRequest } from './http-request';
 import { isSameAddress, ownLink } from './next-page';
 import { endpointUrl, pageBody, pageUrl } from './page-query';
@@ -49,15 +49,11 @@ export interface ClosableSource extends Source {
   close(): void;
 }
 
-/**
- * The vendor's API over HTTP.
- * @throws HighwaterError CONFIG_INVALID when the base address is none
- */
+/** The vendor's API over HTTP. */
 export function createSource(options: SourceOptions): ClosableSource {
   const { granted, limits, logger, secret, random = Math.random, priority = 'live' } = options;
   const credentials = currentCredentials(options);
   const { redact } = credentials;
-  requireUsableBase(options.baseUrl, redact);
   const agents = createAgents(options);
   const closing = sharedController();
   const ages = answerAges();
@@ -69,7 +65,7 @@ export function createSource(options: SourceOptions): ClosableSource {
   /** @param isFirst a page whose failure may pass is first asked for again with the same token */
   async function askWithToken(asked: Asked, isFirst: boolean, isAgain = false): Promise<Answer> {
     const { feed, signal } = asked;
-    const unready = await granted?.ready(signal);
+    const unready = await (granted?.ready(signal) ?? (secret && unlessAborted(withoutValue(secret), signal)));
     if (unready) return unready;
     const used = credentials.now();
     const outcome = await askOnce({ ...options, ...asked, ...used, agents: agents.now(), ages, redact });
@@ -83,9 +79,8 @@ export function createSource(options: SourceOptions): ClosableSource {
     const { code, what } = outcome;
     if (REFUSALS.includes(code)) {
       if (await secret.isReplaced(token)) return askWithToken(asked, isFirst, true);
-      return secret.problem === null
-        ? outcome
-        : { ...outcome, what: `${what}; it cannot be read again: ${secret.problem}` };
+      const why = secret.problem === null ? '' : `; it cannot be read again: ${secret.problem}`;
+      return { ...outcome, what: `${what}; the token comes from ${secret.name}${why}` };
     }
     if (!DOUBTFUL.includes(code) || (errorKinds[code].retriable && isFirst)) return outcome;
     const failed = `${feed.name} ${code}`;
@@ -294,23 +289,10 @@ function currentCredentials({ baseUrl, token, secret, auth = usualAuth }: Source
 }
 
 /** The API refused the token. */
-const REFUSALS: readonly ErrorCode[] = ['SOURCE_UNAUTHORIZED', 'SOURCE_FORBIDDEN'];
+export const REFUSALS: readonly ErrorCode[] = ['SOURCE_UNAUTHORIZED', 'SOURCE_FORBIDDEN'];
 /** An answer arrived, but no page. Many APIs answer so when a token is over, and do not name it as the cause. */
 const DOUBTFUL: readonly ErrorCode[] = [
   ...(['SOURCE_REPORTED_ERROR', 'SOURCE_WRONG_SHAPE', 'SOURCE_NOT_JSON', 'SOURCE_REDIRECTED'] as const),
   ...(['SOURCE_REQUEST_REFUSED', 'SOURCE_NOT_FOUND'] as const),
   ...(['SOURCE_BODY_EMPTY', 'SOURCE_UNEXPECTED_STATUS'] as const),
 ];
-
-function requireUsableBase(baseUrl: string, redact: Redact): void {
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
-  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    const shown = redact(baseUrl.split(/[?#]/)[0] ?? '').replace(/\/\/[^/]*@/, '//');
-    const what = `The address of the API, "${shown}", is not one of http or https.`;
-    throw new HighwaterError('CONFIG_INVALID', what);
-  }
-  if (url.username !== '' || url.password !== '' || url.search !== '') {
-    const what = 'The address of the API holds a user or a query; it must be bare.';
-    throw new HighwaterError('CONFIG_INVALID', what);
-  }
-}

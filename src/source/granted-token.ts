@@ -49,6 +49,8 @@ export function grantedToken(grant: Grant, trust: Trust, timeoutMs: number): Gra
   const clientSecret = () => secret?.value ?? grant.clientSecret;
 
   async function fetchToken(): Promise<SourceFailure | null> {
+    const missing = secret && (await withoutValue(secret));
+    if (missing) return missing;
     const used = clientSecret();
     const pauseMs = last?.secret === used ? last.until - performance.now() : 0;
     if (last !== null && pauseMs > 0) return { ...last.failed, retryAfterMs: pauseMs };
@@ -99,7 +101,7 @@ export function grantedToken(grant: Grant, trust: Trust, timeoutMs: number): Gra
   }
 
   return {
-    source: `token server ${tokenUrl}`,
+    ...{ name: grant.key.replace(/\w+$/, 'tokenUrl'), source: `token server ${tokenUrl}` },
     problem: null,
     get value() {
       return current;
@@ -126,6 +128,12 @@ export function grantedToken(grant: Grant, trust: Trust, timeoutMs: number): Gra
       agents.destroy();
     },
   };
+}
+
+/** Tries again to read a secret that could not be read at the start. @returns why there is still none */
+export async function withoutValue(secret: Secret): Promise<SourceFailure | null> {
+  if (secret.value !== '' || (await secret.isReplaced(''))) return null;
+  return failure('SOURCE_TOKEN_UNAVAILABLE', `no token from ${secret.name}: ${secret.problem}`);
 }
 
 /** The body of a token request (RFC 6749, 4.4.2). */

@@ -4,6 +4,7 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { createSecureContext, rootCertificates, TLSSocket } from 'node:tls';
 import axios, { type AxiosProxyConfig, type AxiosResponse } from 'axios';
 import { joinSignals } from '../async/wait';
+import type { ErrorCode } from '../errors';
 import type { HttpMethod } from '../feeds/definition';
 import { unseen } from '../logging/tracing';
 import { isCertificateFailure } from '../net/certificate-failures';
@@ -191,9 +192,17 @@ function transportFailure(
   redact: Redact,
 ): SourceFailure {
   const reason = excerpt(networkReason(error), redact);
+  const code = networkCode(error) ?? '';
+  const failed = (as: ErrorCode, what: string) => failure(as, `${request} ${what} (${reason})`);
   if (phase === 'body')
-    return failure('SOURCE_BODY_TRUNCATED', `${request} broke off in the middle of its answer (${reason})`);
-  const untrusted = `${request} was not sent: the certificate of the server is not trusted (${reason})`;
-  if (isCertificateFailure(networkCode(error))) return failure('SOURCE_CERTIFICATE', untrusted);
-  return failure('SOURCE_UNREACHABLE', `${request} got no answer (${reason})`);
+    return code === 'Z_DATA_ERROR'
+      ? failed('SOURCE_BODY_DAMAGED', 'answered with a body that is not in its Content-Encoding')
+      : failed('SOURCE_BODY_TRUNCATED', 'broke off in the middle of its answer');
+  if (isCertificateFailure(code))
+    return failed('SOURCE_CERTIFICATE', 'was not sent: the certificate of the server is not trusted');
+  const larger =
+    'answered with too large headers; NODE_OPTIONS=--max-http-header-size=65536 takes larger ones';
+  if (code === 'HPE_HEADER_OVERFLOW') return failed('SOURCE_UNREACHABLE', larger);
+  const isAnswer = code.startsWith('HPE_');
+  return failed('SOURCE_UNREACHABLE', isAnswer ? 'answered with what is not HTTP' : 'got no answer');
 }

@@ -146,9 +146,12 @@ function textAt(holder: unknown, path: string, { request }: NextPageContext): Ne
   if (value === '' || value === false) return none;
   if (typeof value === 'string') return { kind: 'next', next: value };
   if (typeof value === 'number' || value instanceof ExactNumber) return { kind: 'next', next: String(value) };
+  const within = ['href', 'url'].find((name) => typeof valueAtPath(value, name) === 'string');
+  const better =
+    within === undefined ? '' : `; there is a text at "${path}.${within}": set paging.from to it`;
   return failure(
     'SOURCE_WRONG_SHAPE',
-    `${request} answered with ${kindOf(value)} at "${path}", not a text or a number that leads to the next page`,
+    `${request} answered with ${kindOf(value)} at "${path}", not a text or a number that leads to the next page${better}`,
   );
 }
 

@@ -267,6 +267,9 @@ function quoting({ omit, redact }: Answer): Redact {
 
 function describeBody(text: string, answer: Answer): string {
   if (text.trim() === '') return 'an empty body';
+  const encoding = answer.headers['content-encoding'];
+  if (encoding !== undefined && text.includes('\ufffd'))
+    return `a body in the encoding "${excerpt(encoding, answer.redact)}", not gzip or deflate as asked for`;
   return `${typeOf(answer)}: ${excerpt(text, quoting(answer))}`;
 }
 
@@ -281,7 +284,8 @@ function target({ headers: { location }, request, redact }: Answer): string {
   const base = request.slice(request.indexOf('http'));
   if (!URL.canParse(location, base)) return 'something that is not an address';
   const url = new URL(location, base);
-  return excerpt(`${url.origin}${url.pathname}`, redact);
+  const address = `${url.origin}${url.pathname}`;
+  return excerpt(address, redact) + (address === base ? ', the address that was asked' : '');
 }
 
 function saysNoData(text: string): boolean {

@@ -71,7 +71,7 @@ it('a refusal says why the token could not be read again, and shows neither toke
   accept(second);
   await until(() => logger.warnings.length > 0);
   expect(logger.warnings[0]).toMatch(
-    /401 .*; it cannot be read again: the command ended with exit code 1 and said: \[redacted\]/,
+    /401 .*; the token comes from apiTokenCommand; it cannot be read again: the command ended with exit code 1 and said: \[redacted\]/,
   );
   expect(logger.warnings[0]).not.toMatch(/sesame|cat /);
 });

@@ -342,17 +342,19 @@ async function lengthNote(feed: Feed, whole: PageFacts, ask: Ask): Promise<strin
   return `at most ${length} records a page, where ${feed.pageSize} were asked for`;
 }
 
-/** Asks from the latest second of a page on: everything older must be gone. Then from a second before it, whose rows must be there. */
+/** Asks from the latest second of a page on, or a day later if it is the only one: everything older must be gone. Then from a second before it, whose rows must be there. */
 async function* filterFindings(feed: Feed, page: PageFacts, ask: Ask): Checks {
   const { greatest, least } = page;
   const name = feed.parameters.updatedSince;
   if (greatest === null || least === null || name === null) return;
-  const since = greatest > least ? greatest : greatest + 1;
-  const filtered = await ask(since, 0);
-  if (filtered.least !== null && filtered.least < since)
+  // A filter may count minutes or days. A time that is still to come may be refused.
+  const since = greatest > least ? greatest : greatest + 86_400;
+  const asked = ask(since, 0);
+  const { least: shown } = await (greatest > least ? asked : asked.catch(() => ({ least: null })));
+  if (shown !== null && shown < since)
     yield failed(
       'feed',
-      `records updated at ${filtered.least} came where ${since} and later were asked for: the parameter ${name} is ignored, and every poll reads the whole feed`,
+      `records updated at ${shown} came where ${since} and later were asked for: the parameter ${name} is ignored, and every poll reads the whole feed`,
       'Check its name in highwater.yaml (parameters.updatedSince), or ask the vendor.',
     );
   switch (await filterEdge(seenRows(page), async (second) => seenRows(await ask(second, 0)))) {

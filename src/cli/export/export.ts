@@ -78,7 +78,14 @@ const NOW_IN_THE_MIDDLE =
 function exportTopic(name: string, flags: ExportFlags, context: CommandContext): Promise<number> {
   const { output } = flags;
   const file = output === undefined ? null : path.resolve(context.cwd, output);
-  const format = flags.format ?? formats.find((one) => file?.toLowerCase().endsWith(`.${one}`)) ?? 'ndjson';
+  const ending = file === null ? '' : path.extname(file).slice(1).toLowerCase();
+  const format = flags.format ?? (ending === '' ? 'ndjson' : formats.find((one) => one === ending));
+  if (format === undefined)
+    throw usageError(
+      `the ending .${ending} names no format`,
+      NOW,
+      `Say one by --format, or end the name in one: ${formats.join(', ')}.`,
+    );
   assertFitting(flags, format, context);
   let hasBegun = false;
   const work = async (open: OpenReader, config: Config): Promise<number> => {

@@ -1,5 +1,5 @@
 import { pause } from '../../async/wait';
-import { type ErrorCode, HighwaterError } from '../../errors';
+import { type ErrorCode, errorKinds, HighwaterError } from '../../errors';
 import { answerLimits } from '../../json/limits';
 import { parseJson } from '../../json/parse-json';
 import { echoedToken } from '../../secrets/echoed-token';
@@ -7,9 +7,11 @@ import { proxyPasswords } from '../../secrets/proxy-passwords';
 import { createRedactor } from '../../secrets/redaction';
 import { type ApiAccess, authHeaders, secretsOf, tokenParameter } from '../../source/api-access';
 import { inUtf8 } from '../../source/charset';
-import { createAgents, httpRequest } from '../../source/http-request';
+import { REFUSALS } from '../../source/client';
+import { createAgents, type HttpResult, httpRequest } from '../../source/http-request';
 import { interpretResponse, type RawResponse } from '../../source/response-policy';
 import { PageDeadline, withRetry } from '../../source/retry';
+import type { SourceFailure } from '../../source/source';
 
 /** One answer of an endpoint of which nothing is known yet. */
 interface EndpointAnswer {
@@ -25,21 +27,23 @@ export type Endpoint = ReturnType<typeof openEndpoint>;
 /** Requests a second that `init` sends. Many APIs allow ten. */
 export const mostRequestsPerSecond = 10;
 const PAUSE_MS = 1000 / mostRequestsPerSecond;
-/** How long a limit of the API is waited for. */
+/** How long a limit of the API is waited for, and the end of its trouble. */
 const waiting = { attempts: 6, totalMs: 120_000, baseMs: 1_000, maxMs: 10_000 };
+/** Before a request whose parameter may be the cause of the trouble is sent again. */
+const PROBE_PAUSE_MS = 200;
 const bodyLimitBytes = 64 * 1024 * 1024;
 const limits = { timeoutMs: 30_000, idleTimeoutMs: 15_000, bodyLimitBytes };
 
 /**
  * @param url with the fixed query parameters
- * @param onPause the API refuses requests because there were too many, and is asked again after this time
+ * @param onPause the API does not answer for now, and is asked again after this time
  */
 export function openEndpoint(
   url: URL,
   access: ApiAccess,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
-  onPause: (ms: number) => void,
+  onPause: (what: string, ms: number) => void,
 ) {
   const connections = createAgents({});
   const agents = connections.now();
@@ -50,7 +54,7 @@ export function openEndpoint(
 
   let rateLimit: RateLimit | null = null;
 
-  async function send(query: Readonly<Record<string, string>>, link: URL | null): Promise<RawResponse> {
+  async function send(query: Readonly<Record<string, string>>, link: URL | null): Promise<HttpResult> {
     const asked = new URL(url);
     // No request leaves the API's own host, wherever a link leads.
     if (link !== null) [asked.pathname, asked.search] = [link.pathname, link.search];
@@ -66,9 +70,8 @@ export function openEndpoint(
       redact,
       signal,
     });
-    if (result.kind !== 'response') throw failed(result);
-    rateLimit ??= rateLimitIn(result.response.headers, Date.now());
-    return result.response;
+    if (result.kind === 'response') rateLimit ??= rateLimitIn(result.response.headers, Date.now());
+    return result;
   }
 
   const meaningOf = (response: RawResponse) =>
@@ -88,25 +91,49 @@ export function openEndpoint(
       nowMs: Date.now(),
     });
 
-  /** An answer to "too many requests" would say nothing about the endpoint. */
-  async function get(query: Readonly<Record<string, string>>, link: URL | null = null): Promise<RawResponse> {
-    const attempt = async () => {
-      const response = await send(query, link);
-      const meaning = response.status === 200 ? null : await meaningOf(response);
-      const isRefused = meaning?.kind === 'failure' && meaning.code === 'SOURCE_RATE_LIMITED';
-      return isRefused ? meaning : { kind: 'answer' as const, response };
+  /**
+   * @param isProbe the parameters may be the cause of the trouble: the failure is returned soon
+   * @throws HighwaterError SOURCE_RATE_LIMITED: an answer to "too many requests" says nothing about the endpoint
+   */
+  async function get(
+    query: Readonly<Record<string, string>>,
+    link: URL | null = null,
+    isProbe = false,
+  ): Promise<HttpResult> {
+    let isBrief = isProbe;
+    const attempt = async (): Promise<HttpResult> => {
+      const sent = await send(query, link);
+      if (sent.kind === 'response' && sent.response.status === 200) return sent;
+      const meaning = sent.kind === 'response' ? await meaningOf(sent.response) : sent;
+      if (meaning.kind === 'page') return sent;
+      const { code } = meaning;
+      if (!errorKinds[code].retriable && !REFUSALS.includes(code)) return sent;
+      isBrief = isProbe && code !== 'SOURCE_RATE_LIMITED';
+      return { ...(isBrief && { retryAfterMs: PROBE_PAUSE_MS }), ...meaning };
     };
-    const onRetry = (_: unknown, __: number, ms: number) => onPause(ms);
-    const options = { limits: waiting, random: Math.random, signal, onRetry };
+    const limits = {
+      ...waiting,
+      get attempts() {
+        return isBrief ? 3 : waiting.attempts;
+      },
+    };
+    const onRetry = ({ what }: SourceFailure, _: number, ms: number) => void (isBrief || onPause(what, ms));
+    const options = { limits, random: Math.random, signal, onRetry };
     const result = await withRetry(attempt, new PageDeadline(waiting.totalMs), options);
-    if (result.kind === 'answer') return result.response;
-    throw failed(result);
+    if (result.kind === 'failure' && result.code === 'SOURCE_RATE_LIMITED') throw failed(result);
+    return result;
+  }
+
+  async function answered(request: Promise<HttpResult>): Promise<RawResponse> {
+    const sent = await request;
+    if (sent.kind === 'failure') throw failed(sent);
+    return sent.response;
   }
 
   return {
     /** @throws HighwaterError SOURCE_* when there is no answer, or no JSON in it */
     async first(): Promise<EndpointAnswer> {
-      const response = await get({});
+      const response = await answered(get({}));
       const answer = answerOf(response);
       if (answer.body !== undefined) return answer;
       const meaning = await meaningOf(response);
@@ -114,7 +141,9 @@ export function openEndpoint(
       throw failed(meaning);
     },
     /**
-     * With more query parameters, or at a link that it gave. A refusal is an answer: it says that the endpoint does not take them.
+     * With more query parameters, or at a link that it gave. A refusal is an answer: it says that the endpoint does not take them. An
+     * error of the server (5xx), no answer and 401 are one only if they come again, and the endpoint answers without the parameters.
+     * @throws HighwaterError SOURCE_* when it does not
      */
     async ask(query: Readonly<Record<string, string>>, link?: string): Promise<EndpointAnswer> {
       const target = link === undefined ? null : URL.canParse(link, address) ? new URL(link, address) : null;
@@ -122,7 +151,12 @@ export function openEndpoint(
       await pause(PAUSE_MS, signal);
       signal.throwIfAborted();
       const isByPath = target !== null && target.origin !== url.origin;
-      return { ...answerOf(await get(query, target)), isByPath };
+      let sent = await get(query, target, true);
+      if (sent.kind === 'failure') {
+        await answered(get({}));
+        sent = await get(query, target, true);
+      }
+      return sent.kind === 'failure' ? nothing : { ...answerOf(sent.response), isByPath };
     },
     /** What the answers say of a limit of requests; null when they say nothing. */
     rateLimit: () => rateLimit,

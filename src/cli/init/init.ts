@@ -97,10 +97,8 @@ async function init(address: string, flags: InitFlags, context: CommandContext):
   refuseToReplace(name, before, schemaFile, flags);
 
   const access = { baseUrl: url.origin, token, auth };
-  const onPause = (ms: number) =>
-    context.note(
-      `The API takes no more requests at present. The next one follows in ${Math.ceil(ms / 1000)} s.\n`,
-    );
+  const onPause = (what: string, ms: number) =>
+    context.note(`${what}. The next request follows in ${Math.ceil(ms / 1000)} s.\n`);
   const endpoint = openEndpoint(url, access, flags.header, context.signal, onPause);
   try {
     context.note(`Reading ${url.origin}${url.pathname} ...\n`);

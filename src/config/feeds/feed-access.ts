@@ -47,7 +47,7 @@ export function readAccess(
     else if ('lacks' in found) {
       missing.push(found.lacks);
       lacking.set(feed.name, `${found.lacks.key} (${found.lacks.where}): ${found.lacks.problem}`);
-    } else if (baseUrl !== null && (!isGeneral || found.token !== '')) {
+    } else if (baseUrl !== null && (!isGeneral || found.token !== '' || found.secret !== undefined)) {
       const { rotation } = loading;
       const credentials = auth.scheme === 'oauth2' ? grantedAccess(feed.name, auth, found, rotation) : found;
       access.set(feed.name, { ...credentials, baseUrl, auth: schemeOf(auth) });
@@ -81,7 +81,8 @@ export function readAccess(
         : { wrong: mistake(`${variable} holds something else, expected ${expected}`) };
     }
     if ('command' in place && !runs) return { lacks: mistake('is not run by this command') };
-    const found = secretFrom(path.join('.'), place, (content) => expectedInstead(content, auth), loading);
+    const expected = (content: string) => expectedInstead(content, auth);
+    const found = secretFrom(path.join('.'), place, expected, { ...loading, mayComeLate: true });
     return 'problem' in found
       ? { wrong: mistake(found.problem) }
       : { token: found.token, secret: found.live };

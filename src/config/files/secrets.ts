@@ -23,9 +23,14 @@ export function isSecretSet({ origins }: Loading, name: Name): boolean {
  * are ignored; a password file loses only the line break at its end. From then on nobody sees the secret.
  * @param name of the setting; the settings of the file and the command add `File` and `Command` to it
  * @param runs whether a command is run; else its secret counts as not set
+ * @param mayComeLate as for `secretFrom`
  * @returns null if it is not set, or cannot be read, which is a mistake
  */
-export function readSecret(loading: Loading, name: Name, runs = true): SetSecret | null {
+export function readSecret(
+  loading: Loading,
+  name: Name,
+  { runs = true, mayComeLate = false } = {},
+): SetSecret | null {
   const { values, origins, cwd, rotation, mistakes } = loading;
   const isToken = name.endsWith('Token');
   const commandKey = `${name}Command` as 'apiTokenCommand' | 'kafkaSaslOauthbearerTokenCommand';
@@ -52,7 +57,7 @@ export function readSecret(loading: Loading, name: Name, runs = true): SetSecret
   // The error shows the expected form, never the secret.
   const expected = (content: string) =>
     settings[name].schema.safeParse(content).error?.issues[0]?.message ?? null;
-  const found = secretFrom(first.key, place, expected, { cwd, rotation, isToken });
+  const found = secretFrom(first.key, place, expected, { cwd, rotation, isToken, mayComeLate });
   if ('problem' in found) {
     mistakes.push({ key: first.key, where: first.where, problem: found.problem });
     return null;
@@ -73,6 +78,7 @@ export type SecretPlace = { readonly file: string } | { readonly command: Comman
  * Reads a secret from a file or from a command's output.
  * @param key of the setting
  * @param expected returns the expected form; null: the content is right
+ * @returns a secret that comes late is empty for now
  */
 export function secretFrom(
   key: string,
@@ -82,11 +88,14 @@ export function secretFrom(
     cwd,
     rotation,
     isToken = true,
+    mayComeLate = false,
     secretsIn,
   }: {
     readonly cwd: string;
     readonly rotation: Rotation;
     readonly isToken?: boolean;
+    /** Whether a file or command that gives no usable secret at the start is tried again later. */
+    readonly mayComeLate?: boolean;
     /** Default: the whole text is one secret. */
     readonly secretsIn?: (content: string) => readonly string[];
   },
@@ -103,18 +112,22 @@ export function secretFrom(
   if ('command' in place) {
     const printed = runCommandAtStart(place.command, rotation.known);
     const found = 'problem' in printed ? printed : check(printed.value);
-    if ('problem' in found) return found;
-    return { token: found.value, live: rotation.command(key, place.command, found.value, check) };
+    if ('problem' in found && !mayComeLate) return found;
+    const token = 'problem' in found ? '' : found.value;
+    return { token, live: rotation.command(key, place.command, token, check) };
   }
   const path = resolve(cwd, place.file);
-  const readFile = (): Read<string> => {
-    const read = readText(path);
+  const readFile = (read = readText(path)): Read<string> => {
     if ('failure' in read) return { problem: `${what} cannot be read (${read.failure})` };
     return check(isToken ? read.text.trim() : read.text.replace(/\r?\n$/, ''));
   };
-  const found = readFile();
-  if ('problem' in found) return found;
-  return { token: found.value, live: rotation.file(key, path, found.value, readFile, secretsIn) };
+  const first = readText(path);
+  const found = readFile(first);
+  // A folder or a pipe will not become a file.
+  const isWrong = 'failure' in first && first.failure.includes(' ');
+  if ('problem' in found && (isWrong || !mayComeLate)) return found;
+  const token = 'problem' in found ? '' : found.value;
+  return { token, live: rotation.file(key, path, token, () => readFile(), secretsIn) };
 }
 
 /** A long value that does not look like a path may be the token itself, set in place of the file name. */

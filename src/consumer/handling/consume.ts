@@ -128,13 +128,13 @@ export async function takePart(
     return { next };
   }
 
-  /** Brokers forget positions, and the group would not notice. */
+  /** Brokers remove positions after a while, and the group would not notice. */
   function warnOfSkipped(topic: string): void {
     if (warned.has(topic)) return;
     warned.add(topic);
     logger.warn(
       `The group ${groupId} has no position in ${topic}, so it begins at the end; the events that the topic holds are not read. ` +
-        "A new group begins like this. If the group is not new, brokers have forgotten its position: read them with a new group (from: 'beginning'), and set from: 'stored-or-fail'.",
+        "A new group begins like this. If the group is not new, the log has lost its position: read them with a new group (from: 'beginning'), and set from: 'stored-or-fail'.",
     );
   }
 }
@@ -143,7 +143,7 @@ function noPosition(groupId: string, topic: string, partition: number): Highwate
   const what = `the group ${groupId} has no position in partition ${partition} of ${topic}, and was told to begin only where it stopped`;
   return new HighwaterError('LOG_POSITION_LOST', what, {
     remedy:
-      'Begin once with from: beginning or from: end. If the group is not new, brokers have forgotten its position (offsets.retention.minutes): ' +
+      'Begin once with from: beginning or from: end. If the group is not new, the log has lost its position (on Kafka: offsets.retention.minutes): ' +
       'give it one with `highwater groups reset`.',
   });
 }

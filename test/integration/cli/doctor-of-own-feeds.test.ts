@@ -66,6 +66,31 @@ it.each(
   expect(check).toMatchObject({ state, found: expect.stringMatching(found) as string });
 });
 
+const minute = rows.map((row) => ({ ...row, updated: begin }));
+
+it.each<[string, Answer, string, RegExp]>([
+  [
+    'that counts minutes is honoured',
+    (query) => (query.since < begin + 60 ? pageOf(minute, query.page) : []),
+    'ok',
+    /honoured, as far/,
+  ],
+  [
+    'that refuses later times is not blamed',
+    (query) => (query.since > begin ? null : pageOf(minute, query.page)),
+    'ok',
+    /honoured, as far/,
+  ],
+  [
+    'that is ignored is found',
+    (query) => pageOf(minute, query.page),
+    'failed',
+    /the parameter since is ignored/,
+  ],
+])('of rows of one minute, a filter %s', async (_, answer, state, found) => {
+  expect(await examined(answer)).toMatchObject({ state, found: expect.stringMatching(found) as string });
+});
+
 it.each<[string, Answer]>([
   ['refused', ({ page, since: from }) => (page < 1 ? null : pageOf(since(from), page - 1))],
   ['empty', ({ page, since: from }) => pageOf(since(from), page - 1)],

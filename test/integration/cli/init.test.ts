@@ -468,7 +468,7 @@ describe('a shop with numbers as ids, a limit of requests, and members without a
   it('is asked again when it refuses a request for the limit', async () => {
     const { code, err } = await initOrders({ refusesAt: 4 });
     expect(code).toBe(0);
-    expect(err).toContain('The API takes no more requests at present.');
+    expect(err).toContain('429 with');
     expect(feeds().order_lines.parameters).toEqual({
       page: 'page',
       pageSize: 'limit',

@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { sendJson } from '../../support/http-server';
 import { budget, failureOf, feed, never, page, server, source, stopAll } from './client-fixture';
@@ -88,6 +89,49 @@ describe('a page', () => {
     const { rows } = await source(api.url).fetchPage(feed, page, never);
     expect(rows).toEqual([{ name: 'Ünïcorn ☂' }]);
   });
+});
+
+it.each<[string, OutgoingHttpHeaders, string, string, RegExp]>([
+  [
+    'zstd',
+    { 'content-encoding': 'zstd' },
+    '\ufffd(\ufffd',
+    'SOURCE_NOT_JSON',
+    /a body in the encoding "zstd", not gzip or deflate/,
+  ],
+  [
+    'two encodings',
+    { 'content-encoding': 'gzip, br' },
+    '\ufffd',
+    'SOURCE_NOT_JSON',
+    /the encoding "gzip, br"/,
+  ],
+  [
+    'gzip for plain text',
+    { 'content-encoding': 'gzip' },
+    '{"ipos":[]}',
+    'SOURCE_BODY_DAMAGED',
+    /not in its Content-Encoding \(.*header/,
+  ],
+  [
+    'headers above 16 KB',
+    { 'x-long': 'x'.repeat(20_000) },
+    '',
+    'SOURCE_UNREACHABLE',
+    /too large headers; .*--max-http-header-size=65536/,
+  ],
+  [
+    'two lengths',
+    { 'content-length': '2', 'transfer-encoding': 'chunked' },
+    '',
+    'SOURCE_UNREACHABLE',
+    /answered with what is not HTTP \(.*HPE_/,
+  ],
+])('an answer with %s is named', async (_, headers, body, code, said) => {
+  const api = await server((_, response) => response.writeHead(200, headers).end(body));
+  const client = source(api.url, { limits: { retry: { attempts: 1 } } });
+  const error = await failureOf(client.fetchPage(feed, page, never));
+  expect(error).toMatchObject({ code, message: expect.stringMatching(said) });
 });
 
 describe('limits', () => {

@@ -287,6 +287,7 @@ describe('a status', () => {
     [undefined, 'nowhere (no Location)'],
     ['http://', 'something that is not an address'],
     ['/sign-in?token=abc', 'https://api.example.com/sign-in'],
+    ['/ipos?again=1', 'https://api.example.com/ipos, the address that was asked'],
     ['http://other.example/a?b=c#d', 'http://other.example/a'],
   ])('a redirect to %s names the place without its query', async (location, place) => {
     const { what } = (await interpret('', 302, { location })) as { what: string };

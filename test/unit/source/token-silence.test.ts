@@ -1,14 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import type { AuthScheme } from '../../../src/feeds/definition';
-import { createSource } from '../../../src/source/client';
 import { sendJson } from '../../support/http-server';
 import {
-  budget,
   everyPrintedForm,
   failureOf,
   feed,
-  limits,
   never,
   page,
   server,
@@ -135,19 +132,5 @@ describe('the token stays out of errors and logs (I10)', () => {
       expect(error.message).toMatch(reason);
       expectSilence(everyPrintedForm(error));
     }
-  });
-
-  it.each([
-    `not a url ${token}`,
-    `http://api.example.com/?token=${token}`,
-    `http://${encodeURIComponent(token)}@api.example.com/`,
-    `ftp://me:${encodeURIComponent(token)}@api.example.com`,
-    `//me:${token}@x`,
-  ])('when the base address is unusable (%#)', async (baseUrl) => {
-    const logger = { error() {}, warn() {}, info() {}, debug() {} };
-    const create = async () => createSource({ baseUrl, token, budget: budget(), limits, logger });
-    const error = await failureOf(create());
-    expect(error.code).toBe('CONFIG_INVALID');
-    expectSilence(everyPrintedForm(error));
   });
 });
