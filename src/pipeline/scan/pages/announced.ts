@@ -57,7 +57,7 @@ export class Announced {
     this.latestTotal = { from, total };
   }
 
-  /** What a total says of the page that ends behind some rows: whether it is the last; null: nothing. @param full length of a page */
+  /** Whether a total says that the page up to so many rows is the last; null: it does not tell. @param full length of a page */
   isLast(total: number | null, rows: number, length: number, full: number): boolean | null {
     if (total === rows && length < full) return true;
     return this.isTotalFiltered && total !== null && total - rows >= full ? false : null;
