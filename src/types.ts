@@ -146,6 +146,8 @@ export interface ScanProgress {
   readonly hiddenThrough?: number | null;
   /** The whole feed was asked for and showed no row, though it had some. */
   readonly isFeedEmpty?: boolean;
+  /** The answers do not follow the filter, so they have shown everything that the API shows. */
+  readonly isUnfiltered?: boolean;
   /** How old the oldest answer of the scan so far was, since a cache had kept it, ms. */
   readonly agedMs?: number;
   readonly paging: Paging;

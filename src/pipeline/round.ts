@@ -176,10 +176,12 @@ class ReadableCheck {
     return { ...held, highWaterMark: this.begin, complete: false };
   }
 
-  /** Whether the round has asked for everything. */
-  private isOfEverything({ isFeedEmpty, paging }: ScanProgress): boolean {
+  /** Whether the round has asked for everything, or been shown it unasked. */
+  private isOfEverything({ isFeedEmpty, isUnfiltered, paging }: ScanProgress): boolean {
     const { updatedSince } = this.feed.parameters;
-    return updatedSince === null || paging.lag === WHOLE_FEED || isFeedEmpty === true;
+    return (
+      updatedSince === null || paging.lag === WHOLE_FEED || isFeedEmpty === true || isUnfiltered === true
+    );
   }
 
   /** Said of a poll that ends, has asked for everything, and has been shown less than half of the records; null: it is not such. */

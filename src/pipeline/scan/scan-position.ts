@@ -61,6 +61,8 @@ export class ScanPosition {
   private shortfall: string | null = null;
   private agedMs = 0;
   private isFeedEmpty = false;
+  /** Rows came that are days older than the filter was asked for. */
+  isUnfiltered = false;
   private hasShownRows = false;
   /** Why a second could not be read. The scan goes on behind it, fails with this at its end, and does not move the mark past it. */
   blockedBy: HighwaterError | null = null;
@@ -116,6 +118,7 @@ export class ScanPosition {
       agedMs: this.agedMs,
       paging: reader.learned(),
       ...(this.isFeedEmpty && !this.hasShownRows && { isFeedEmpty: true }),
+      ...(this.isUnfiltered && { isUnfiltered: true }),
     };
     const { rows, observedAtMs, isVague, reread } = page;
     return { rows, observedAtMs, progress, reread, ...(isVague && { isVague }) };

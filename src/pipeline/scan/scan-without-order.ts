@@ -4,7 +4,7 @@ import type { FetchedPage, PageFacts } from './pages/page-facts';
 import { pagingReach } from './pages/paging';
 import { WindowReader } from './pages/window-reader';
 import type { ScanPosition } from './scan-position';
-import { isFilterOfNoUse, isShownBetween, MOST_ROUNDED } from './seam';
+import { isFilterOfNoUse, isShownBetween, LONGEST_LAG, MOST_ROUNDED } from './seam';
 
 /**
  * The filter is ignored or the order is not given: everything has to be read before the mark may move. If all of it turns out
@@ -48,6 +48,7 @@ async function* scanWindow(
       }
       greatest = Math.max(greatest, page.facts.greatest ?? 0);
       isEmpty &&= page.facts.length === 0;
+      position.isUnfiltered ||= mayTrust && (page.facts.least ?? from) < reader.least(from) - LONGEST_LAG;
       showsMark ||= isShownBetween(page.facts, from, highWaterMark);
       order.look(page.facts);
       yield position.page(page);

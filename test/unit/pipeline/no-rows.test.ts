@@ -123,6 +123,20 @@ describe.each<Partial<VendorShape>>([
   });
 });
 
+it('a feed without paging does not count as read if the API comes to answer each request with its oldest rows', async () => {
+  const { clock, vendor } = await unwell({ style: 'none', isCut: true }, () => false, { pageSize: 1_000 });
+  const { shape } = publisher;
+  for (const [id, { updated }] of vendor.rows) vendor.write(id, updated - 864_000);
+  vendor.write('latest', NOW - 60);
+  await publisher.poll();
+  shape.ignoresQuery = 20;
+  clock.ms += 60_000;
+  expect(await publisher.poll()).toMatchObject({ complete: false });
+  expect(publisher.offset().last_error).toContain('the API shows ');
+  shape.ignoresQuery = 0;
+  expect(await publisher.poll()).toMatchObject({ complete: true });
+});
+
 it.each(['page', 'offset', 'cursor', 'none'] as const)(
   'a poll by %s that is shown two fifths of the records is said to be short of records',
   async (style) => {
