@@ -44,8 +44,8 @@ export function timeReader(format: TimeFormat): TimeReader {
 
 /** Above this a time stamp is in milliseconds: as seconds it would lie in the year 5138. */
 const GREATEST_SECONDS = 1e11;
-/** A later time in milliseconds does not fit into an Avro long (`coerce.ts`). It is about the year 142,000. */
-const LAST_SECOND = Math.floor(2 ** 52 / 1000);
+/** The end of the year 9999. A number of microseconds lies behind it, even if it is taken for milliseconds. */
+const LAST_SECOND = 253_402_300_799;
 
 /** Whole seconds. APIs that write them differ in details, so text, fractions and milliseconds are taken as well. */
 export function readSeconds(raw: unknown): number | null {

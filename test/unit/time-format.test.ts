@@ -87,6 +87,13 @@ it('milliseconds keep their fraction of a second, and are asked for as they came
   for (const raw of [-1, 1.5, '1.5', 'x', '', null, 2 ** 53]) expect(milliseconds(raw)).toBeNull();
 });
 
+it('microseconds are no time, in any unit', () => {
+  for (const raw of [1_769_851_800_123_456, '1769851800123456', 253_402_300_800_000])
+    expect([seconds(raw), milliseconds(raw)]).toEqual([null, null]);
+  const last = 253_402_300_799_000;
+  expect([seconds(last), milliseconds(last)]).toEqual([last / 1_000, last / 1_000]);
+});
+
 it('seconds are whole', () => {
   expect([5, '5', 5.9, 1769851800123].map(seconds)).toEqual([5, 5, 5, 1769851800]);
 });
