@@ -124,8 +124,8 @@ export function secretFrom(
   const first = readText(path);
   const found = readFile(first);
   // A folder or a pipe will not become a file.
-  const isWrong = 'failure' in first && first.failure.includes(' ');
-  if ('problem' in found && (isWrong || !mayComeLate)) return found;
+  const mayPass = 'text' in first || first.mayPass === true;
+  if ('problem' in found && !(mayPass && mayComeLate)) return found;
   const token = 'problem' in found ? '' : found.value;
   return { token, live: rotation.file(key, path, token, () => readFile(), secretsIn) };
 }
