@@ -251,7 +251,7 @@ export class PageReader {
     const mayLack = shown > 0 && !isFull ? this.fullLength(n) : 0;
     if (behind.isVague && isWhole && (n === 0 || isFull))
       await testNoList(this.feed, this, { from, shown, n, length });
-    this.announced.noteEnd(behind, { from, n, shown, isFull, isWhole, isFiltered, mayLack });
+    this.announced.noteEnd(behind, { from, n, shown, length, isFull, isWhole, isFiltered, mayLack });
   }
 
   /** Whether a page that names no next one is the last. In order, the end of a full page is not believed: the scan asks behind its last row. */
