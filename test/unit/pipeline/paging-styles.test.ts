@@ -132,6 +132,21 @@ describe('an API whose pages have become shorter', () => {
   });
 });
 
+it.each([1, 5, 8, 41])(
+  'an idle poll of a list of %i rows is one request if it is said to end there',
+  async (rows) => {
+    const { vendor, clock, poll } = await styledPublisher({ style: 'page', says: 'more' }, { pageSize: 50 });
+    for (let i = 0; i < rows; i++) vendor.write(`r${i}`, NOW - 100);
+    for (const _ of [1, 2]) {
+      await poll();
+      clock.ms += 60_000;
+    }
+    const before = vendor.asked.length;
+    await poll();
+    expect(vendor.asked.length - before).toBe(1);
+  },
+);
+
 describe.each([
   { style: 'page', says: 'more by length' },
   { style: 'offset', says: 'more by length' },

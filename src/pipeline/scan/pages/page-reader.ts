@@ -5,7 +5,7 @@ import type { PageRequest, Source } from '../../../source/source';
 import { type Paging, WHOLE_FEED } from '../../../types';
 import { Announced } from './announced';
 import { ContinuedPages } from './continued-pages';
-import { EndTest, type PagesBefore } from './end-test';
+import { EndTest, mayBeCap, type PagesBefore } from './end-test';
 import { isLikeNamed, NamedNext, withNamed } from './named-next';
 import { showsEnd, testNoList } from './no-list';
 import {
@@ -54,8 +54,7 @@ export class PageReader {
   readonly endTest = new EndTest(this);
   private readonly namedNext: NamedNext;
   private mostRows = Number.POSITIVE_INFINITY; // above it, a body was too large
-  /** The range that was asked for page 0 had none there. The first range with rows tells whether pages begin at 0. */
-  private isBeginOpen = false;
+  private isBeginOpen = false; // a range has no page 0: the first range with rows tells whether there is one
 
   constructor(
     private readonly feed: Feed,
@@ -231,7 +230,8 @@ export class PageReader {
     const isLast = page.isLast ?? (isCounted && !isFull ? true : null);
     // Some APIs count the rows of a page, or compare them with the size that was asked for. If they cap it, each page looks like the last.
     const isShort = this.feed.parameters.pageSize === null ? !isFull : facts.length < this.feed.pageSize;
-    const isDoubtful = this.isWhole(from) ? this.announced.lacks(before + facts.length) : isFull;
+    const isCap = isFull && mayBeCap(facts);
+    const isDoubtful = this.isWhole(from) ? this.announced.lacks(before + facts.length) : isCap;
     const isProved = isLast && !(isShort && (isDoubtful || this.endTest.isThorough));
     this.end = isProved ? read : null;
     this.counted = (isLast && !isProved) || (isCounted && isFull) ? read : null;
