@@ -101,7 +101,6 @@ export class PageReader {
   /**
    * Page n (from 0) of the rows with `updated >= from`. If its body is too large, fewer records are asked for from then on. That
    * moves every position, so the caller has to begin again.
-   *
    * @param before rows that came on the pages before it
    */
   async read(from: number, n: number, before: number): Promise<FetchedPage | 'page-size-changed'> {
@@ -344,8 +343,8 @@ export class PageReader {
 
   /**
    * A page behind the first one. Some APIs refuse a number behind the last page. It is the end if the page before it comes once more, but
-   * this one is refused again. A refusal behind a full page may be a limit of paging, unless a page with other borders shows the end.
-   * @param rows on the pages before it
+   * this one is refused again. A refusal behind a full page may be a limit of paging, unless a page with other borders shows the end, or a
+   * poll's answer has said that the page is the last. @param rows on the pages before it
    */
   private async fetchBehind(from: number, n: number, offset: number, rows: number) {
     try {
@@ -354,7 +353,8 @@ export class PageReader {
       const last = this.last.get(from);
       if (last === undefined || last.offset >= offset || !isCode(error, REFUSALS)) throw error;
       const full = last.n === 0 ? this.feed.pageSize : Math.min(this.fullLength(), last.longest);
-      const mayBeLimit = last.length >= full && !isCode(error, ['SOURCE_NOT_FOUND']);
+      const isSaid = this.counted?.page.isLast === true && !this.isWhole(from);
+      const mayBeLimit = !isSaid && last.length >= full && !isCode(error, ['SOURCE_NOT_FOUND']);
       const read = { ...last, from, shown: rows };
       if (mayBeLimit && !(await showsEnd(this.feed, this, read, this.isWhole(from)))) throw error;
       return endBehind(last, offset, error, (place) => this.fetchNumbered(from, place));
