@@ -94,7 +94,8 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
     return {
       between,
       async poll() {
-        if (!owned.deps.state.offset.paused) await pollNow(owned, signal);
+        // Without this poll, a reconcile proves nothing.
+        if (!owned.deps.state.offset.paused && !(await pollNow(owned, signal))) await between();
       },
       async rest(ms) {
         const end = performance.now() + ms;

@@ -64,6 +64,9 @@ const pagesName = /^(total|numberof|numof|num)pages$|^pages(count|total)?$|^last
 const aboutRows =
   /meta|pag(e|ing|ination)|info|continu|cursor|link|next|response|result|^(counts?|hits|totals?)$/;
 
+/** APIs write such values where no next page is. */
+const nothing = /^(|0|-1|null|none|false)$/i;
+
 const isTime = (value: unknown): boolean => /^\d{4}-\d\d-\d\d/.test(String(value));
 
 /** Members that may lead to the next page, wherever they are beside the rows; those with the clearest names first. */
@@ -78,7 +81,7 @@ function pointerOf({ path, names, value }: Member, body: unknown): Pointer | nul
   const name = names.at(-1)!;
   const whole = plain(names.join());
   // Another member may have the same path, as names can have dots themselves.
-  if (['', '0'].includes(text) || otherNext.test(whole) || valueAtPath(body, path) !== value) return null;
+  if (nothing.test(text.trim()) || otherNext.test(whole) || valueAtPath(body, path) !== value) return null;
   const isAddress = address.test(text) && whole.includes('next');
   const isTextNext = typeof value === 'string' && !isTime(text) && textNext.test(`${plain(name)}:${text}`);
   const isSure = nextName.test(whole) || isTextNext;
@@ -163,7 +166,7 @@ function bareNames(name: string): string[] {
 
 function nextInHeader(name: string, value: string): MoreSign[] {
   const isNext = bareNames(name).some((bare) => nextName.test(bare) || maybeNext.test(bare));
-  if (!isNext || /^(|0|-1|null|none|false)$/i.test(value.trim())) return [];
+  if (!isNext || nothing.test(value.trim())) return [];
   return [{ path: null, said: `the header ${name} holds a value`, isSure: true }];
 }
 
@@ -188,7 +191,8 @@ function pointerSign(member: Member, body: unknown): Omit<MoreSign, 'path'> | nu
 function linksOf({ path, names, value }: Member): Omit<MoreSign, 'path'> | null {
   if (!Array.isArray(value)) return null;
   const isNamed = plain(names.at(-1)!) === 'next' && value.length > 0;
-  const isNext = (one: unknown) => isJsonObject(one) && [one.rel, one.relation].includes('next');
+  const isNext = (one: unknown) =>
+    isJsonObject(one) && [one.rel, one.relation].includes('next') && one.href !== null && one.href !== '';
   return isNamed || value.some(isNext) ? { said: `${path} has a link to the next page`, isSure: true } : null;
 }
 
@@ -198,8 +202,12 @@ function flagOf(member: Member, rowsPath: string): Statement[] {
   const { names, value } = member;
   const name = plain(names.at(-1)!);
   const isSure = moreFlag.test(name) || endFlag.test(name);
-  if (typeof value !== 'boolean' || !(isSure || maybeEndFlag.test(name))) return [];
-  const isMore = moreFlag.test(name) === value;
+  const word = String(value).toLowerCase();
+  // `next: 1` is a page.
+  const isSet = word === 'true' || (word === '1' && name.startsWith('has'));
+  const isFlag = isSet || word === 'false' || (word === '0' && name.startsWith('has'));
+  if (!isFlag || !(isSure || maybeEndFlag.test(name))) return [];
+  const isMore = moreFlag.test(name) === isSet;
   return [{ ...about(member, rowsPath, { said: `${member.path}: ${value}`, isSure }), isMore }];
 }
 

@@ -19,6 +19,8 @@ describe.each([
   it.each<[Partial<VendorShape>, Feed['paging'], number, RegExp]>([
     [{ style: 'page' }, { style: 'offset' }, 430, /counts pages, and not records/],
     [{ style: 'page', sized: false }, { style: 'offset', first: 0 }, 130, /counts pages, and not records/],
+    [{ style: 'page', pastEnd: 'not found' }, { style: 'offset' }, 130, /counts pages, and not records/],
+    [{ style: 'page', cap: 10 }, { style: 'offset' }, 130, /counts pages, and not records/],
     [{ style: 'page' }, { style: 'page', first: 1 }, 430, /number 0 has rows that number 1 has not/],
     [{ style: 'page' }, { style: 'page', first: 1 }, 30, /number 0 has rows that number 1 has not/],
     [{ style: 'offset' }, { style: 'offset', first: 1 }, 430, /number 0 has rows that number 1 has not/],
@@ -80,3 +82,42 @@ it('rows that come between two requests do not make a paging look wrong that is 
   await publisher.poll();
   expect(publisher.unknown()).toEqual([]);
 });
+
+it.each([130, 430])(
+  'a page 0 that is the last page is no page in front of page 1 (%i rows)',
+  async (rows) => {
+    const shape = {
+      style: 'page',
+      first: 'one, zero is the same',
+      pastEnd: 'last page',
+      order: 'id',
+    } as const;
+    await start(shape, { style: 'page', first: 1 }, rows);
+    const { fetchPage } = publisher.vendor;
+    publisher.vendor.fetchPage = (feed, request, signal) =>
+      fetchPage(feed, { ...request, pageOffset: request.pageOffset || 1e6 }, signal);
+    await publisher.poll();
+    expect(publisher.unknown()).toEqual([]);
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: null });
+  },
+);
+
+it.each([{ style: 'page', first: 1 }, { style: 'offset' }] as const)(
+  'ties that change places at each request do not make %j look wrong',
+  async (paging) => {
+    await start({ style: paging.style, first: 'one, zero is the same', order: 'id' }, paging, 0);
+    for (let i = 0; i < 300; i++) publisher.vendor.write(`r${i}`, NOW - 9_000);
+    const { fetchPage } = publisher.vendor;
+    let turn = 0;
+    publisher.vendor.fetchPage = async (feed, request, signal) => {
+      const all = [...publisher.vendor.rows.values()];
+      const place = (i: number) => ((i + 1) * 7 ** (turn % 6)) % 307;
+      turn++;
+      const rows = all.map((row, i) => ({ row, at: place(i) })).sort((a, b) => a.at - b.at);
+      const from = 'first' in paging ? 20 * Math.max(0, request.pageOffset - 1) : request.pageOffset;
+      const page = await fetchPage(feed, request, signal);
+      return { ...page, rows: rows.slice(from, from + 20).map(({ row }) => row) };
+    };
+    await publisher.poll().catch((error) => expect(error.code).not.toBe('SCAN_PAGING_IGNORED'));
+  },
+);

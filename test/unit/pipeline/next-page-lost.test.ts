@@ -323,6 +323,18 @@ describe.each([
   });
 });
 
+it.each(['page', 'offset'] as const)(
+  'no live record is deleted behind 300 rows by %s, though pages of another length have passed them before',
+  async (style) => {
+    await start({ style, order: 'newest', filter: true, depth: 300 }, 390);
+    await publisher.poll();
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, missing: 0 });
+    for (let i = 0; i < 10; i++) write(`new${i}`, NOW - 20 + i);
+    await publisher.poll();
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'not-proved' });
+  },
+);
+
 it.each(['updated', 'newest', 'id'] as const)(
   'a record is deleted that is gone, though a list in the order %s has full pages without it',
   async (order) => {

@@ -171,6 +171,35 @@ describe('an API whose pages have become shorter', () => {
   });
 });
 
+it.each([1, 5, 8, 41])(
+  'an idle poll of a list of %i rows is one request if it is said to end there',
+  async (rows) => {
+    const { vendor, clock, poll } = await styledPublisher({ style: 'page', says: 'more' }, { pageSize: 50 });
+    for (let i = 0; i < rows; i++) vendor.write(`r${i}`, NOW - 100);
+    for (const _ of [1, 2]) {
+      await poll();
+      clock.ms += 60_000;
+    }
+    const before = vendor.asked.length;
+    await poll();
+    expect(vendor.asked.length - before).toBe(1);
+  },
+);
+
+it.each(['refused', 'ignored'] as const)(
+  'a poll may end at a full page that is said to be the last, and behind which numbers are refused (other sizes: %s)',
+  async (otherSizes) => {
+    const shape = { style: 'page', says: 'more', cap: 20, pastEnd: 'refused', otherSizes } as const;
+    const { vendor, clock, poll, unknown } = await styledPublisher(shape, { pageSize: 50 });
+    for (let i = 0; i < 20; i++) vendor.write(`r${i}`, NOW - 100);
+    await poll();
+    clock.ms += 60_000;
+    for (let i = 0; i < 40; i++) vendor.write(`n${i}`, NOW + 59);
+    await poll();
+    expect(unknown()).toEqual([]);
+  },
+);
+
 describe.each([
   { style: 'page', says: 'more by length' },
   { style: 'offset', says: 'more by length' },

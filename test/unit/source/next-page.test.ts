@@ -39,6 +39,12 @@ it.each<[string | undefined, PagingStyle, object]>([
   ['next_cursor', { style: 'none' }, { next_cursor: 'b' }],
   ['meta.has_more', { style: 'none' }, { meta: { has_more: true, next_cursor: 'b' } }],
   [undefined, { style: 'none' }, { next_cursor: null, total: 600 }],
+  // So APIs say that there is none.
+  [undefined, { style: 'none' }, { next_page: -1, meta: { next_cursor: 'none', next: 'null' } }],
+  [undefined, { style: 'none' }, { links: [{ rel: 'next', href: null }] }],
+  [undefined, { style: 'none' }, { has_more: 'false', next_cursor: 'b' }],
+  [undefined, { style: 'none' }, { has_more: 0, next_cursor: 'b' }],
+  ['has_more', { style: 'none' }, { has_more: 1 }],
 ])('an answer that names no next page says by %s that there is one (%j)', async (by, paging, beside) => {
   const api = await server((_, response) => sendJson(response, { ipos: rows, ...beside }));
   const read = await source(api.url).fetchPage(pagedBy(paging), page, never);

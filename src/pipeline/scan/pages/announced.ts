@@ -13,8 +13,8 @@ export type HiddenRows =
   | { readonly by: 'itself'; readonly rows: number }
   | { readonly by: 'total'; readonly total: number; readonly shown: number };
 
-/** Feed → most rows that pages by number have had, the last of which was not full, since the start of this process. */
-const mostRows = new WeakMap<Feed, number>();
+/** Feed → most rows in front of a page by number that had rows, since the start of this process. */
+const mostBefore = new WeakMap<Feed, number>();
 
 /** Feeds whose totals count the rows that were asked for. */
 const filteredTotals = new WeakSet<Feed>();
@@ -95,13 +95,13 @@ export class Announced {
    */
   noteEnd(
     { facts, isLast, total: told }: FetchedPage,
-    { from, n, shown, isFull, isWhole, isFiltered, mayLack }: PagesRead,
+    { from, n, shown, length, isFull, isWhole, isFiltered, mayLack }: PagesRead,
   ): void {
     if (isLast === false) this.hidden ??= { by: 'more' };
     // A page that shows rows again counts none of its own.
     const isAgain = facts.length > 0;
     if (n > 0 && told === null) this.noteRows(shown, from);
-    if (n > 0 && told === null && isWhole) this.noteWholeEnd(shown, isFull, isAgain);
+    if (n > 0 && told === null && isWhole) this.noteWholeEnd(shown, isFull, isAgain ? 0 : shown - length);
     const first = this.latestTotal?.from === from ? this.latestTotal.total : null;
     const total = isAgain ? first : told;
     const isSaid = isLast !== null && !isAgain;
@@ -112,13 +112,13 @@ export class Announced {
 
   /**
    * If all pages of the whole feed are full, a limit of paging may be at hundreds of rows, too, and known records may have moved behind it,
-   * unless more rows have come before. Full pages of another size may pass a limit by some rows, and pages that come again may have been
-   * counted twice.
+   * unless a page has begun there before: full pages of another size may pass a limit by some rows.
+   * @param begin rows in front of the last page; 0: pages came again, and may have been counted twice
    */
-  private noteWholeEnd(rows: number, isFull: boolean, isAgain: boolean): void {
-    const most = mostRows.get(this.feed) ?? 0;
-    if (isFull && rows % 100 === 0 && rows >= most && this.lacks(rows)) this.noteCut(rows, 0);
-    if (!isFull && !isAgain) mostRows.set(this.feed, Math.max(rows, most));
+  private noteWholeEnd(rows: number, isFull: boolean, begin: number): void {
+    const most = mostBefore.get(this.feed) ?? 0;
+    if (isFull && rows % 100 === 0 && rows > most && this.lacks(rows)) this.noteCut(rows, 0);
+    mostBefore.set(this.feed, Math.max(begin, most));
   }
 }
 
@@ -129,7 +129,8 @@ interface PagesRead {
   readonly n: number;
   /** Rows on all of them. */
   readonly shown: number;
-  /** Page n is as long as pages get. */
+  /** Rows of page n, and whether it is as long as pages get. */
+  readonly length: number;
   readonly isFull: boolean;
   /** Everything was asked for. */
   readonly isWhole: boolean;

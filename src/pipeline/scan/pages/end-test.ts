@@ -11,6 +11,11 @@ const JUMPS = [1, 2, 3, 4, 5, 6, 8, 12, 18, 27, 40, 60, 90];
 /** So often an empty page is asked for again. */
 const MORE_ANSWERS = 2;
 
+/** APIs cap pages at such lengths. Those of most small feeds are others, whose polls have to stay one request. */
+export function mayBeCap({ length }: PageFacts): boolean {
+  return length >= 10 && length % 5 === 0;
+}
+
 interface Reader {
   readonly reach: number;
   readonly announced: Announced;

@@ -5,7 +5,7 @@ import type { PageRequest, Source } from '../../../source/source';
 import { type Paging, WHOLE_FEED } from '../../../types';
 import { Announced } from './announced';
 import { ContinuedPages } from './continued-pages';
-import { EndTest, type PagesBefore } from './end-test';
+import { EndTest, mayBeCap, type PagesBefore } from './end-test';
 import { isLikeNamed, NamedNext, withNamed } from './named-next';
 import { showsEnd, testNoList } from './no-list';
 import {
@@ -54,8 +54,7 @@ export class PageReader {
   readonly endTest = new EndTest(this);
   private readonly namedNext: NamedNext;
   private mostRows = Number.POSITIVE_INFINITY; // above it, a body was too large
-  /** The range that was asked for page 0 had none there. The first range with rows tells whether pages begin at 0. */
-  private isBeginOpen = false;
+  private isBeginOpen = false; // a range has no page 0: the first range with rows tells whether there is one
 
   constructor(
     private readonly feed: Feed,
@@ -102,7 +101,6 @@ export class PageReader {
   /**
    * Page n (from 0) of the rows with `updated >= from`. If its body is too large, fewer records are asked for from then on. That
    * moves every position, so the caller has to begin again.
-   *
    * @param before rows that came on the pages before it
    */
   async read(from: number, n: number, before: number): Promise<FetchedPage | 'page-size-changed'> {
@@ -230,7 +228,7 @@ export class PageReader {
     const isLast = page.isLast ?? this.announced.isLast(total, rows, facts.length, full);
     // Some APIs count the rows of a page, or compare them with the size that was asked for. If they cap it, each page looks like the last.
     const isShort = this.feed.parameters.pageSize === null ? !isFull : facts.length < this.feed.pageSize;
-    const isDoubtful = this.isWhole(from) ? this.announced.lacks(rows) : isFull;
+    const isDoubtful = this.isWhole(from) ? this.announced.lacks(rows) : isFull && mayBeCap(facts);
     const isProved = isLast && !(isShort && (isDoubtful || this.endTest.isThorough));
     this.end = isProved ? read : null;
     // Some APIs count no further than so many rows. Then the pages behind them have others, and pages may have become shorter.
@@ -251,7 +249,7 @@ export class PageReader {
     const mayLack = shown > 0 && !isFull ? this.fullLength(n) : 0;
     if (behind.isVague && isWhole && (n === 0 || isFull))
       await testNoList(this.feed, this, { from, shown, n, length });
-    this.announced.noteEnd(behind, { from, n, shown, isFull, isWhole, isFiltered, mayLack });
+    this.announced.noteEnd(behind, { from, n, shown, length, isFull, isWhole, isFiltered, mayLack });
   }
 
   /** Whether a page that names no next one is the last. In order, the end of a full page is not believed: the scan asks behind its last row. */
@@ -344,8 +342,8 @@ export class PageReader {
 
   /**
    * A page behind the first one. Some APIs refuse a number behind the last page. It is the end if the page before it comes once more, but
-   * this one is refused again. A refusal behind a full page may be a limit of paging, unless a page with other borders shows the end.
-   * @param rows on the pages before it
+   * this one is refused again. A refusal behind a full page may be a limit of paging, unless a page with other borders shows the end, or a
+   * poll's answer has said that the page is the last. @param rows on the pages before it
    */
   private async fetchBehind(from: number, n: number, offset: number, rows: number) {
     try {
@@ -354,7 +352,8 @@ export class PageReader {
       const last = this.last.get(from);
       if (last === undefined || last.offset >= offset || !isCode(error, REFUSALS)) throw error;
       const full = last.n === 0 ? this.feed.pageSize : Math.min(this.fullLength(), last.longest);
-      const mayBeLimit = last.length >= full && !isCode(error, ['SOURCE_NOT_FOUND']);
+      const isSaid = this.counted?.page.isLast === true && !this.isWhole(from);
+      const mayBeLimit = !isSaid && last.length >= full && !isCode(error, ['SOURCE_NOT_FOUND']);
       const read = { ...last, from, shown: rows };
       if (mayBeLimit && !(await showsEnd(this.feed, this, read, this.isWhole(from)))) throw error;
       return endBehind(last, offset, error, (place) => this.fetchNumbered(from, place));

@@ -1,0 +1,42 @@
+import type { Outcome } from '../../../src/commands/command';
+import { createInbox } from '../../../src/commands/inbox';
+import { feedWork } from '../../../src/runtime/feed-work';
+import { NOW, styledPublisher } from '../../support/styled-publisher';
+
+it('deletes nothing if a pause ends the poll that comes last in a reconcile', async () => {
+  const publisher = await styledPublisher({ style: 'page', order: 'id' }, { pollIntervalMs: 500 });
+  const { vendor, feed, logger } = publisher;
+  for (let i = 0; i < 40; i++) vendor.write(`r${i}`, NOW - 9_000 + ((i * 7) % 40));
+  await publisher.poll();
+  vendor.rows.delete('r20');
+  const inbox = createInbox();
+  const { signal } = new AbortController();
+  const work = feedWork(feed, { inbox, logger, tell: () => {} }, false);
+  await work.turn(publisher.owned(), signal);
+
+  let scan = 0;
+  let paused = false;
+  const { fetchPage } = vendor;
+  vendor.fetchPage = async (of, request, over) => {
+    // Only polls ask for the rows since a second.
+    if (scan < 2 || request.updatedSince === 0 || paused) return fetchPage(of, request, over);
+    paused = true;
+    inbox.put({ command: { name: 'pause' }, progress() {}, answer() {} });
+    return new Promise((_, reject) => over.addEventListener('abort', () => reject(over.reason)));
+  };
+  const answers: Outcome[] = [];
+  inbox.put({
+    command: { name: 'reconcile', dryRun: false, allowDeletes: 5 },
+    progress(_, facts) {
+      scan = Number(facts.scan);
+    },
+    answer: (outcome) => void answers.push(outcome),
+  });
+  await work.turn(publisher.owned(), signal);
+
+  expect(paused).toBe(true);
+  expect(answers).toMatchObject([{ ok: false, error: { code: 'COMMAND_INTERRUPTED' } }]);
+  expect((await publisher.topic('ipos')).map(({ decoded }) => decoded?.op)).not.toContain('d');
+  await work.turn(publisher.owned(), signal);
+  expect(publisher.offset().paused).toBe(true);
+});
