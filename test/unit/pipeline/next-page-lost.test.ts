@@ -379,6 +379,38 @@ it('an answer without paging that says more counts as read only if the rows behi
   expect(warnings()).toContain('an answer of 100 rows names no next page, and says by "next_cursor"');
 });
 
+it.each([{ range: 3_600, order: 'newest' }, { filter: false }] as const)(
+  'an answer with all rows %j that leads to another range, or holds a token for the next sync, is read',
+  async (traits) => {
+    publisher = await styledPublisher({ style: 'none', ...traits }, { beginAt: NOW - 10_000 });
+    publisher.vendor.shows = (page) => ({ ...page, ...(page.rows.length > 0 && { moreBy: 'links.next' }) });
+    for (let i = 0; i < 41; i++) write(`r${i}`, NOW - 9_000 + 200 * i);
+    await publisher.poll();
+    expect(publisher.unknown()).toEqual([]);
+    expect(publisher.offset()).toMatchObject({ snapshot: 'complete', last_complete_scan_ms: NOW_MS });
+  },
+);
+
+it.each([
+  [200, 300],
+  [40, 300],
+  [30, 500],
+])(
+  'no live record is deleted behind a limit that pages of %i rows do not divide: %i rows',
+  async (pageSize, limit) => {
+    publisher = await styledPublisher({ style: 'offset', order: 'newest' }, { pageSize });
+    publisher.vendor.shows = (page, { pageOffset }) => ({
+      ...page,
+      rows: page.rows.slice(0, Math.max(0, limit - pageOffset)),
+    });
+    for (let i = 0; i < limit; i++) write(`r${i}`, NOW - 9_000 + i);
+    await publisher.poll();
+    for (const id of ['new1', 'new2']) write(id, NOW - 5);
+    await publisher.poll();
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, missing: 2, why: 'not-proved' });
+  },
+);
+
 it('a flag that never changes does not hold up a feed whose pages name each other', async () => {
   await start({ style: 'cursor' }, 240);
   const { shows } = publisher.vendor;

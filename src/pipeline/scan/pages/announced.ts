@@ -1,5 +1,5 @@
 import type { Feed } from '../../../feeds/feed';
-import type { FetchedPage } from './page-facts';
+import { type FetchedPage, noRows } from './page-facts';
 import { isRoundLimit } from './paging';
 
 /** Why rows may be missing: an answer says that it leaves out some, or announces rows that do not come. */
@@ -13,8 +13,8 @@ export type HiddenRows =
   | { readonly by: 'itself'; readonly rows: number }
   | { readonly by: 'total'; readonly total: number; readonly shown: number };
 
-/** Feed → most rows in front of a page by number that had rows, since the start of this process. */
-const mostBefore = new WeakMap<Feed, number>();
+/** Feed → most rows that its pages by number have had, and most rows in front of such a page, since the start of this process. */
+const most = new WeakMap<Feed, { readonly rows: number; readonly begin: number }>();
 
 /** Feeds whose totals count the rows that were asked for. */
 const filteredTotals = new WeakSet<Feed>();
@@ -101,7 +101,8 @@ export class Announced {
     // A page that shows rows again counts none of its own.
     const isAgain = facts.length > 0;
     if (n > 0 && told === null) this.noteRows(shown, from);
-    if (n > 0 && told === null && isWhole) this.noteWholeEnd(shown, isFull, isAgain ? 0 : shown - length);
+    if (n > 0 && told === null && isWhole)
+      this.noteWholeEnd(shown, shown - length, { isFull, isAgain, isRefused: facts === noRows });
     const first = this.latestTotal?.from === from ? this.latestTotal.total : null;
     const total = isAgain ? first : told;
     const isSaid = isLast !== null && !isAgain;
@@ -111,15 +112,28 @@ export class Announced {
   }
 
   /**
-   * If all pages of the whole feed are full, a limit of paging may be at hundreds of rows, too, and known records may have moved behind it,
-   * unless a page has begun there before: full pages of another size may pass a limit by some rows.
-   * @param begin rows in front of the last page; 0: pages came again, and may have been counted twice
+   * At hundreds of rows of the whole feed, a limit of paging may be, too, and known records may have moved behind it. More rows that came
+   * before disprove it; if all pages are full, only a page that began there does: full pages of another size may pass a limit by some rows.
+   * @param begin rows in front of the last page
    */
-  private noteWholeEnd(rows: number, isFull: boolean, begin: number): void {
-    const most = mostBefore.get(this.feed) ?? 0;
-    if (isFull && rows % 100 === 0 && rows > most && this.lacks(rows)) this.noteCut(rows, 0);
-    mostBefore.set(this.feed, Math.max(begin, most));
+  private noteWholeEnd(rows: number, begin: number, { isFull, isAgain, isRefused }: WholeEnd): void {
+    const before = most.get(this.feed) ?? { rows: 0, begin: 0 };
+    const isDisproved = isFull ? before.begin >= rows : isRefused || before.rows > rows;
+    if (rows % 100 === 0 && this.lacks(rows) && !isDisproved) this.noteCut(rows, 0);
+    // Pages that come again may have been counted twice.
+    if (isAgain) return;
+    most.set(this.feed, { rows: Math.max(rows, before.rows), begin: Math.max(begin, before.begin) });
   }
+}
+
+/** How all pages have ended. */
+interface WholeEnd {
+  /** The last one is as long as pages get. */
+  readonly isFull: boolean;
+  /** Rows come again behind it. */
+  readonly isAgain: boolean;
+  /** A page behind it is refused. */
+  readonly isRefused: boolean;
 }
 
 /** The pages from a second on. */

@@ -2,6 +2,7 @@ import type { Feed } from '../../../feeds/feed';
 import type { Paging } from '../../../types';
 import type { Announced, HiddenRows } from './announced';
 import { ContinuedPages } from './continued-pages';
+import { mayBeCap } from './end-test';
 import type { FetchedPage } from './page-facts';
 import { isRoundLimit, pagingKind } from './paging';
 import { unlessRefused } from './refusals';
@@ -83,9 +84,10 @@ export class NamedNext {
     )
       this.announced.hidden ??= { by: 'no list' };
     const isSaid = page.isLast === false;
-    // Without paging, a poll in order asks for the rows behind an answer that is cut.
-    const isAskedFor = pagingKind(this.feed) === 'single' && this.goesOn(last);
-    const said = this.isNamed || isAskedFor ? null : page.moreBy;
+    // Without paging, a poll in order asks for the rows behind an answer that is cut, and a next page may be that of the next range.
+    const isSingle = pagingKind(this.feed) === 'single';
+    const isAskedFor = this.goesOn(last) || this.feed.windowSeconds !== undefined || !mayBeCap(page.facts);
+    const said = this.isNamed || (isSingle && isAskedFor) ? null : page.moreBy;
     const lost = { by: 'no next', rows: length, said } as const;
     if (!isSaid && said === null && !(await this.isLost(last))) return;
     // An answer that says so itself is not doubted: no other range tells more.

@@ -145,7 +145,8 @@ export function fetchedPage(page: SourcePage, keys: RowKeys, ask: () => Promise<
   };
 }
 
-const noRows = pageFacts([], rowKeys(usualShape));
+/** The facts of a page that no answer has shown. */
+export const noRows = pageFacts([], rowKeys(usualShape));
 
 /** The empty page behind the last page, for a last page that says so itself. */
 export function pageBehind(last: FetchedPage): FetchedPage {
