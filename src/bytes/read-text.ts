@@ -4,8 +4,8 @@ import { types } from 'node:util';
 /** Settings, tokens, certificates and schemas are far smaller. */
 const mostBytes = 1_048_576;
 
-/** The text of a file, or why there is none: `ENOENT`, `a pipe, not a regular file`. `mayPass`: the file may come later. */
-export type ReadText = { readonly text: string } | { readonly failure: string; readonly mayPass?: boolean };
+/** The text of a file, or why there is none: `ENOENT`, `a pipe, not a regular file`. */
+export type ReadText = { readonly text: string } | { readonly failure: string };
 
 /**
  * Reads a regular file that a person has named; symbolic links are followed. A pipe, such as `<(command)`, is refused: its writer
@@ -18,8 +18,7 @@ export function readText(path: string): ReadText {
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     return readOpened(file);
   } catch (error) {
-    const failure = types.isNativeError(error) && 'code' in error ? String(error.code) : 'unknown reason';
-    return { failure, mayPass: true };
+    return { failure: types.isNativeError(error) && 'code' in error ? String(error.code) : 'unknown reason' };
   } finally {
     if (file !== null) closeSync(file);
   }

@@ -121,10 +121,10 @@ const api = {
   },
   SOURCE_TOKEN_UNAVAILABLE: {
     ...passes,
-    what: 'There is no token for now. The token server cannot be reached, answered with an error or a redirect, or its answer holds no token that can be used; or the file or command of the token has given none since the start. The message says which.',
+    what: 'There is no token for now. The token server cannot be reached, answered with an error or a redirect, or its answer holds no token that can be used; or the command of the token has given none since the start. The message says which.',
     now: NEXT_POLL,
     remedy:
-      'Nothing, if it passes. Otherwise check the file or command that the message names, or the address (tokenUrl in auth of the feed), the network, and any proxy in between.',
+      'Nothing, if it passes. Otherwise check the command that the message names, or the address (tokenUrl in auth of the feed), the network, and any proxy in between.',
     see: apiDown,
   },
   SOURCE_FORBIDDEN: {

@@ -93,7 +93,7 @@ export class Rotation {
   ): Live<T> & Pick<Secret, 'problem'> & { look(now?: boolean): void } {
     const recent: string[] = [];
     let [current, seen, lookedAt] = [first, '', performance.now()];
-    const trouble = this.troubleOf(name, () => current !== '');
+    const trouble = this.troubleOf(name);
     const look = (now = false): void => {
       lookedAt = performance.now();
       const stamp = paths.map(stampOf).join();
@@ -196,7 +196,7 @@ export class Rotation {
   /**
    * The error that keeps a source from being read again. Somebody may be writing its files one after the other, so it is told late.
    */
-  private troubleOf(name: string, hasValue: () => boolean) {
+  private troubleOf(name: string, hasValue = () => true) {
     let since: number | null = null;
     let isTold = false;
     const trouble = {

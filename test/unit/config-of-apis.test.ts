@@ -156,9 +156,9 @@ it.each<[string, Section, string, object?]>(
       authOf({ scheme: 'bearer', tokenEnv: 's3cretS3cretS3cret' }),
       `${named}.tokenEnv: the variable of that name is not set, expected the token in it`,
     ],
-    'a folder in the place of the file': [
-      authOf({ scheme: 'bearer', tokenFile: '.' }),
-      `${named}.tokenFile: the file "." cannot be read (a folder, not a regular file)`,
+    'a file that is not there': [
+      authOf({ scheme: 'bearer', tokenFile: './none' }),
+      `${named}.tokenFile: the file "./none" cannot be read (ENOENT)`,
     ],
     'a token of two words': [
       orders,

@@ -613,9 +613,11 @@ describe('a secret that is a part of ordinary words', () => {
 
   it('is refused in a file, unseen', () => {
     writeFileSync(join(cwd, 'token'), 'a\n');
-    const env = { ...api, HIGHWATER_HTTP_TOKEN_FILE: 'token' };
-    const mistake = /^httpTokenFile .*the file "token" holds .* at least 4 letters/;
-    expect(mistakesOf({ env })).toEqual([expect.stringMatching(mistake)]);
+    expect(
+      mistakesOf({
+        env: { HIGHWATER_API_URL: 'https://api.example.com', HIGHWATER_API_TOKEN_FILE: 'token' },
+      }),
+    ).toEqual([expect.stringMatching(/^apiTokenFile .*the file "token" holds .* at least 4 characters/)]);
   });
 });
 
@@ -686,9 +688,14 @@ describe('the token', () => {
         { ...api, HIGHWATER_API_TOKEN_FILE: 'token' },
         /^apiToken \(HIGHWATER_API_TOKEN and HIGHWATER_API_TOKEN_FILE\): is set twice/,
       ],
-      'a folder': [
-        { ...url, HIGHWATER_API_TOKEN_FILE: '.' },
-        /^apiTokenFile \(HIGHWATER_API_TOKEN_FILE\): the file "." cannot be read \(a folder, not a regular file\)$/,
+      'in no file': [
+        { ...url, HIGHWATER_API_TOKEN_FILE: 'nowhere' },
+        /^apiTokenFile \(HIGHWATER_API_TOKEN_FILE\): the file "nowhere" cannot be read \(ENOENT\)$/,
+      ],
+      'in an empty file': [{ ...url, HIGHWATER_API_TOKEN_FILE: 'empty' }, /the file "empty" is empty$/],
+      'one of two words': [
+        { ...url, HIGHWATER_API_TOKEN_FILE: 'two' },
+        /the file "two" holds something else, expected a token of at least 4 characters without blanks/,
       ],
       broken: [
         { ...url, HIGHWATER_API_TOKEN: 'SECRET WORD' },
@@ -696,6 +703,8 @@ describe('the token', () => {
       ],
     }),
   )('is refused, unseen, when it is %s', (_, env, expected) => {
+    writeFileSync(join(cwd, 'empty'), '\n');
+    writeFileSync(join(cwd, 'two'), 'SECRET WORD');
     const mistakes = mistakesOf({ env });
     expect(mistakes).toEqual([expect.stringMatching(expected)]);
     expect(mistakes.join()).not.toMatch(/SECRET|T0KEN/);

@@ -94,7 +94,7 @@ export function secretFrom(
     readonly cwd: string;
     readonly rotation: Rotation;
     readonly isToken?: boolean;
-    /** Whether a file or command that gives no usable secret at the start is tried again later. */
+    /** Whether a command that gives no usable secret at the start is tried again later. */
     readonly mayComeLate?: boolean;
     /** Default: the whole text is one secret. */
     readonly secretsIn?: (content: string) => readonly string[];
@@ -117,17 +117,14 @@ export function secretFrom(
     return { token, live: rotation.command(key, place.command, token, check) };
   }
   const path = resolve(cwd, place.file);
-  const readFile = (read = readText(path)): Read<string> => {
+  const readFile = (): Read<string> => {
+    const read = readText(path);
     if ('failure' in read) return { problem: `${what} cannot be read (${read.failure})` };
     return check(isToken ? read.text.trim() : read.text.replace(/\r?\n$/, ''));
   };
-  const first = readText(path);
-  const found = readFile(first);
-  // A folder or a pipe will not become a file.
-  const mayPass = 'text' in first || first.mayPass === true;
-  if ('problem' in found && !(mayPass && mayComeLate)) return found;
-  const token = 'problem' in found ? '' : found.value;
-  return { token, live: rotation.file(key, path, token, () => readFile(), secretsIn) };
+  const found = readFile();
+  if ('problem' in found) return found;
+  return { token: found.value, live: rotation.file(key, path, found.value, readFile, secretsIn) };
 }
 
 /** A long value that does not look like a path may be the token itself, set in place of the file name. */

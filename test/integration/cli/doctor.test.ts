@@ -158,13 +158,13 @@ it('checks what is set and skips the rest', async () => {
 });
 
 it('names every mistake in the settings at once', async () => {
-  const wrong = { HIGHWATER_POLL_INTERVAL: 'soon', HIGHWATER_API_CA_FILE: '/nowhere/ca' };
+  const wrong = { HIGHWATER_POLL_INTERVAL: 'soon', HIGHWATER_API_TOKEN_FILE: '/nowhere/token' };
   const { code, lines } = await doctor([], wrong);
   expect(code).toBe(1);
   expect(lines).toHaveLength(1);
   expect(lines[0]).toMatchObject({ check: 'settings', state: 'failed', code: 'CONFIG_INVALID' });
   expect(lines[0]!.found).toContain('pollInterval');
-  expect(lines[0]!.found).toContain('/nowhere/ca');
+  expect(lines[0]!.found).toContain('/nowhere/token');
 });
 
 it('names the publisher that owns the log, while it runs and when it is dead, and does not disturb it', async () => {
