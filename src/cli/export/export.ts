@@ -75,17 +75,20 @@ const NOW = 'Nothing was exported, and no file was made. This command touches no
 const NOW_IN_THE_MIDDLE =
   'Nothing more is written, and what came so far is not whole. This command touches no publisher.';
 
+/** Other endings, such as a date, name no format. */
+const otherFormats = 'gz zip zst bz2 xz tsv xls xlsx avro orc pq sql xml'.split(' ');
+
 function exportTopic(name: string, flags: ExportFlags, context: CommandContext): Promise<number> {
   const { output } = flags;
   const file = output === undefined ? null : path.resolve(context.cwd, output);
   const ending = file === null ? '' : path.extname(file).slice(1).toLowerCase();
-  const format = flags.format ?? (ending === '' ? 'ndjson' : formats.find((one) => one === ending));
-  if (format === undefined)
+  if (flags.format === undefined && otherFormats.includes(ending))
     throw usageError(
-      `the ending .${ending} names no format`,
+      `the ending .${ending} names a format that is not written`,
       NOW,
       `Say one by --format, or end the name in one: ${formats.join(', ')}.`,
     );
+  const format = flags.format ?? formats.find((one) => one === ending) ?? 'ndjson';
   assertFitting(flags, format, context);
   let hasBegun = false;
   const work = async (open: OpenReader, config: Config): Promise<number> => {

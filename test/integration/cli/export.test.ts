@@ -216,7 +216,7 @@ it.each([
   [['ipos', '--since', 'yesterday'], 'Expected a time such as 2020-01-31'],
   [['ipos', '--decimals'], 'USAGE_INVALID  --decimals is not for ndjson'],
   [['ipos', '--decimals', '39', '-o', 'a.parquet'], 'Expected a whole number from 0 to 38'],
-  [['ipos', '-o', 'ipos.csv.gz'], 'USAGE_INVALID  the ending .gz names no format'],
+  [['ipos', '-o', 'ipos.csv.gz'], 'USAGE_INVALID  the ending .gz names a format that is not written'],
   [['ipos', '--format', 'xlsx'], 'Allowed choices are parquet, ndjson, csv'],
   [['ipo'], 'TOPIC_UNKNOWN  there is no topic ipo; did you mean ipos?'],
   [['ipos', '--topic-prefix', 'other.'], 'has no topic other.ipos yet'],
