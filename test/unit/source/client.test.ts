@@ -93,11 +93,11 @@ describe('a page', () => {
 
 it.each<[string, OutgoingHttpHeaders, string, string, RegExp]>([
   [
-    'zstd',
-    { 'content-encoding': 'zstd' },
+    'snappy',
+    { 'content-encoding': 'snappy' },
     '\ufffd(\ufffd',
     'SOURCE_NOT_JSON',
-    /a body in the encoding "zstd", not gzip or deflate/,
+    /a body in the encoding "snappy", not gzip or deflate/,
   ],
   [
     'two encodings',
