@@ -36,7 +36,11 @@ export interface Round {
   between?(): Promise<void>;
   /** For a dry run: called for each page with the changes that would be published. Nothing is published or kept. */
   readonly onRehearsed?: ((page: BatchPage) => void) | undefined;
-  /** Called when all pages are committed. @returns whether the round counts @throws HighwaterError if no row of the round is a record */
+  /**
+   * Called when all pages are committed.
+   * @returns whether the round counts
+   * @throws HighwaterError if no row of the round is a record
+   */
   end?(): boolean;
 }
 
@@ -184,7 +188,7 @@ class ReadableCheck {
     );
   }
 
-  /** Said of a poll that ends, has asked for everything, and has been shown less than half of the records; null: it is not such. */
+  /** Why a poll does not count that has asked for everything: it was shown less than half of the records. Null: it counts, or goes on. */
   private showsTooFew(progress: ScanProgress, { records, rejected }: Decoded, known: number): string | null {
     const { feed, shown, logger } = this;
     if (!this.isOfEverything(progress) || progress.duringSnapshot || known < LEAST_KNOWN) return null;
@@ -207,7 +211,10 @@ class ReadableCheck {
     return message;
   }
 
-  /** @returns whether it showed enough records @throws HighwaterError SNAPSHOT_UNREADABLE, POLL_UNREADABLE if the round has ended and every row of it is a dead letter */
+  /**
+   * @returns whether the API showed enough records
+   * @throws HighwaterError SNAPSHOT_UNREADABLE, POLL_UNREADABLE if the round has ended and every row of it is a dead letter
+   */
   end(): boolean {
     const { isSnapshot } = this;
     if (!this.isUnreadable) return this.tooFew === null;

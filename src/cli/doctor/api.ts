@@ -342,7 +342,10 @@ async function lengthNote(feed: Feed, whole: PageFacts, ask: Ask): Promise<strin
   return `at most ${length} records a page, where ${feed.pageSize} were asked for`;
 }
 
-/** Asks from the latest second of a page on, or a day later if it is the only one: everything older must be gone. Then from a second before it, whose rows must be there. */
+/**
+ * Asks from the latest second of a page on, or a day later if all rows have that second: everything older must be gone. Then asks from a
+ * second before it, whose rows must be there.
+ */
 async function* filterFindings(feed: Feed, page: PageFacts, ask: Ask): Checks {
   const { greatest, least } = page;
   const name = feed.parameters.updatedSince;

@@ -14,7 +14,7 @@ export type HiddenRows =
   | { readonly by: 'total'; readonly total: number; readonly shown: number };
 
 /** Feed → most rows that its pages by number have had, and most rows in front of such a page, since the start of this process. */
-const most = new WeakMap<Feed, { readonly rows: number; readonly begin: number }>();
+const mostShown = new WeakMap<Feed, { readonly rows: number; readonly begin: number }>();
 
 /** Feeds whose totals count the rows that were asked for. */
 const filteredTotals = new WeakSet<Feed>();
@@ -112,17 +112,17 @@ export class Announced {
   }
 
   /**
-   * At hundreds of rows of the whole feed, a limit of paging may be, too, and known records may have moved behind it. More rows that came
-   * before disprove it; if all pages are full, only a page that began there does: full pages of another size may pass a limit by some rows.
+   * The API may show no more than some hundreds of rows of the whole feed, and known records may have moved behind them. A read with more
+   * rows disproves that. If all pages are full, only a page that began there does: full pages of another size may pass a limit by some rows.
    * @param begin rows in front of the last page
    */
   private noteWholeEnd(rows: number, begin: number, { isFull, isAgain, isRefused }: WholeEnd): void {
-    const before = most.get(this.feed) ?? { rows: 0, begin: 0 };
+    const before = mostShown.get(this.feed) ?? { rows: 0, begin: 0 };
     const isDisproved = isFull ? before.begin >= rows : isRefused || before.rows > rows;
     if (rows % 100 === 0 && this.lacks(rows) && !isDisproved) this.noteCut(rows, 0);
     // Pages that come again may have been counted twice.
     if (isAgain) return;
-    most.set(this.feed, { rows: Math.max(rows, before.rows), begin: Math.max(begin, before.begin) });
+    mostShown.set(this.feed, { rows: Math.max(rows, before.rows), begin: Math.max(begin, before.begin) });
   }
 }
 
