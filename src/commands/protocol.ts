@@ -43,10 +43,10 @@ export interface OwnerView {
 }
 
 /**
- * `accept`: to be answered by `accepted`. `carry out`: that answer was read back, and counts. `too late`: it counts, but
- * the time for it is over. `lost`: somebody was faster.
+ * `accept`: to be answered by `accepted`. `keep`: the same as soon as the feed is owned, unless it is settled by then. `carry out`: that
+ * answer was read back, and counts. `too late`: it counts, but the time for it is over. `lost`: somebody was faster.
  */
-export type OwnerStep = 'accept' | 'carry out' | 'too late' | 'lost' | null;
+export type OwnerStep = 'accept' | 'keep' | 'carry out' | 'too late' | 'lost' | null;
 
 /** The owner's side of the protocol, without its input and output. Records come in log order. */
 export function ownerStep(record: CommandRecord, ledger: Ledger, view: OwnerView): OwnerStep {
@@ -55,7 +55,8 @@ export function ownerStep(record: CommandRecord, ledger: Ledger, view: OwnerView
   const isExpired = expires_ms <= view.now;
   if (kind === 'request') {
     // The time for an old request is over.
-    return isFirst && view.owns(feed) && !isExpired ? 'accept' : null;
+    if (!isFirst || isExpired) return null;
+    return view.owns(feed) ? 'accept' : 'keep';
   }
   if (kind !== 'accepted' && kind !== 'withdrawn') return null;
   if (!view.isAccepting(request_id)) return null;

@@ -51,6 +51,8 @@ export function serveCommands(deps: ServeCommandsDeps) {
   const codec = commandCodec(topic, registry, { passesOver });
   const ownerId = randomUUID();
   const ledger = createLedger();
+  /** Not settled by what was read, and of feeds that this process does not own, or not yet. */
+  const kept = new Map<string, CommandRecord>();
   /** Read, answered by `accepted`, and not read back yet. */
   const accepting = new Map<string, CommandRecord>();
   const stop = new AbortController();
@@ -103,17 +105,16 @@ export function serveCommands(deps: ServeCommandsDeps) {
   async function take(record: CommandRecord): Promise<void> {
     const now = clock();
     ledger.forget(now - forgetAfterMs);
-    for (const [id, { expires_ms }] of accepting) if (expires_ms < now - forgetAfterMs) accepting.delete(id);
+    for (const requests of [kept, accepting])
+      for (const [id, { expires_ms }] of requests) if (expires_ms < now - forgetAfterMs) requests.delete(id);
     const { request_id } = record;
     const isAccepting = (id: string) => accepting.has(id);
     const owns = (feed: string) => !isClosing && deps.owns(feed);
     const step = ownerStep(record, ledger, { ownerId, now, owns, isAccepting });
-    if (step === 'accept') {
-      accepting.set(request_id, record);
-      await say(record, saidAccepted);
-      return;
-    }
-    if (step === null) return;
+    if (step === 'keep') kept.set(request_id, record);
+    else if (record.kind === 'accepted' || record.kind === 'withdrawn') kept.delete(request_id);
+    if (step === 'accept') return accept(record);
+    if (step === null || step === 'keep') return;
     const asked = accepting.get(request_id)!;
     accepting.delete(request_id);
     if (step === 'lost') return;
@@ -124,6 +125,11 @@ export function serveCommands(deps: ServeCommandsDeps) {
     if (!owns(asked.feed)) return refuse(notStarted(asked));
     logger.info(`${asked.command} is asked for`, { feed: asked.feed, by: asked.asked_by });
     inboxOf(asked.feed).put(openRequest(asked, command));
+  }
+
+  function accept(record: CommandRecord): Promise<void> {
+    accepting.set(record.request_id, record);
+    return say(record, saidAccepted);
   }
 
   /** Its progress is repeated until it is answered. Only the first answer counts. */
@@ -198,6 +204,15 @@ export function serveCommands(deps: ServeCommandsDeps) {
 
   return {
     inboxOf,
+    /** The feed is owned from now on. What was asked while it had no owner is accepted. */
+    acquired(feed: string): void {
+      const now = clock();
+      for (const [id, record] of kept) {
+        if (record.feed !== feed) continue;
+        kept.delete(id);
+        if (record.expires_ms > now) void accept(record);
+      }
+    },
     /** The feed is owned no more: what waits for it is answered, and never carried out. */
     lost: refuseWaiting,
     /** Takes no more requests, answers the open ones, and ends within seconds. */

@@ -52,9 +52,12 @@ export async function runWorker(
   const failed = new AbortController();
   const stop = AbortSignal.any([signal, failed.signal]);
   setMaxListeners(0, stop); // every feed waits on it
-  const held = ownedLog(deps.log, tell, (feed) => {
-    commands?.lost(feed);
-    tell({ kind: 'released', feed });
+  const held = ownedLog(deps.log, tell, {
+    acquired: (feed) => commands?.acquired(feed),
+    lost(feed) {
+      commands?.lost(feed);
+      tell({ kind: 'released', feed });
+    },
   });
   const commandTopic = commandsTopic(appId, config.topicPrefix);
   const [instance, redact] = [instanceName(), createRedactor(config.secrets)];
@@ -117,9 +120,13 @@ export async function runWorker(
 
 /**
  * A log that knows which feeds this process owns, from acquire to release, and reports each transaction.
- * @param lost is called when this process no longer owns a feed
+ * @param of is told of each feed that this process owns from now on, or no longer
  */
-function ownedLog(log: CommitLog, tell: Tell, lost: (feed: string) => void) {
+function ownedLog(
+  log: CommitLog,
+  tell: Tell,
+  of: { acquired(feed: string): void; lost(feed: string): void },
+) {
   const epochs = new Map<string, string>();
   return {
     owns: (feed: string): boolean => epochs.has(feed),
@@ -130,6 +137,7 @@ function ownedLog(log: CommitLog, tell: Tell, lost: (feed: string) => void) {
         const { feed } = topics;
         const session = await log.acquire(topics, signal, grant);
         epochs.set(feed, session.ownerEpoch);
+        of.acquired(feed);
         return {
           ...session,
           async commit(batch) {
@@ -147,7 +155,7 @@ function ownedLog(log: CommitLog, tell: Tell, lost: (feed: string) => void) {
           async release() {
             if (epochs.get(feed) === session.ownerEpoch) {
               epochs.delete(feed);
-              lost(feed);
+              of.lost(feed);
             }
             await session.release();
           },

@@ -163,6 +163,22 @@ it('an owner that comes while somebody asks takes the request', async () => {
   expect(await asking).toMatchObject({ kind: 'answered' });
 });
 
+it('a process that acquires the feed while somebody asks takes the request, unless it is withdrawn by then', async () => {
+  const server = owner();
+  expect(await ask('analysts', { acceptWithinMs: 300 })).toEqual({ kind: 'not accepted' });
+  const asking = ask('analysts');
+  const reader = open().commitLog;
+  await until(async () => (await readAll(reader, [topic.name])).length === 3);
+  await hasReadAll(server);
+  owned.add('analysts');
+  server.acquired('analysts');
+  const requests = await delivered('analysts', server);
+  expect(requests).toHaveLength(1);
+  requests[0]!.answer({ ok: true, summary: 'done', facts: {} });
+
+  expect(await asking).toMatchObject({ kind: 'answered' });
+});
+
 it('if two processes hold themselves for the owner, only one carries the request out', async () => {
   const [a, b] = [owner({ instance: 'owner:a' }), owner({ instance: 'owner:b' })];
   const asking = ask();

@@ -44,6 +44,19 @@ it('commands reach the publisher that runs; without one, the command takes the f
   });
 });
 
+it('a command that comes before the publisher has its feeds is accepted once it has them', async () => {
+  const first = await startPublisher();
+  first.signal('SIGTERM');
+  expect((await first.ended()).code).toBe(0);
+
+  const pausing = done(['pause', 'ipos', '--wait', '2m']);
+  await until(async () => (await records('highwater.commands')).length > 0);
+  const next = start(['run']);
+  const paused = await pausing;
+  expect(paused.err).toContain(`:${next.pid} has feed ipos and accepted pause.`);
+  expect(paused.code).toBe(0);
+});
+
 it('a publisher that stands still does not carry out what was withdrawn, and takes over what the command left', async () => {
   const running = await startPublisher();
   running.signal('SIGSTOP');

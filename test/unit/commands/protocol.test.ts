@@ -30,6 +30,7 @@ function said(
 /** An owner that reads the log at its own pace, and whose answers arrive when they arrive. */
 class Owner {
   readonly ledger = createLedger();
+  readonly kept = new Set<string>();
   readonly accepting = new Set<string>();
   readonly unsent: CommandRecord[] = [];
   readonly steps: { readonly request: string; readonly step: OwnerStep }[] = [];
@@ -49,11 +50,21 @@ class Owner {
     };
     const step = ownerStep(record, this.ledger, view);
     const { request_id } = record;
-    if (step === 'accept') {
-      this.accepting.add(request_id);
-      this.unsent.push(said(request_id, 'accepted', this.id));
-    } else if (step !== null) this.accepting.delete(request_id);
+    if (step === 'keep') this.kept.add(request_id);
+    else if (record.kind !== 'request') this.kept.delete(request_id);
+    if (step === 'accept') this.accept(request_id);
+    else if (step !== null) this.accepting.delete(request_id);
     this.steps.push({ request: request_id, step });
+  }
+
+  acquire(): void {
+    for (const id of this.kept) this.accept(id);
+    this.kept.clear();
+  }
+
+  private accept(id: string): void {
+    this.accepting.add(id);
+    this.unsent.push(said(id, 'accepted', this.id));
   }
 
   did(request: string, step: OwnerStep): number {
@@ -65,6 +76,7 @@ type Action =
   | { readonly does: 'ask'; readonly request: string }
   | { readonly does: 'withdraw'; readonly request: string }
   | { readonly does: 'read'; readonly owner: number; readonly owns: boolean }
+  | { readonly does: 'acquire'; readonly owner: number }
   | { readonly does: 'send'; readonly owner: number }
   | { readonly does: 'read from the beginning'; readonly owner: number }
   | { readonly does: 'crash'; readonly owner: number }
@@ -84,6 +96,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       owns: fc.constantFrom(true, true, false),
     }),
   },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('acquire' as const), owner }) },
   { weight: 5, arbitrary: fc.record({ does: fc.constant('send' as const), owner }) },
   {
     weight: 2,
@@ -117,6 +130,7 @@ function run(actions: readonly Action[]): {
     else if (one.does === 'wait') now += one.ms;
     else if (one.does === 'repeat') log.push(...log.slice(one.record, one.record + 1));
     else if (one.does === 'read') owners[one.owner]!.read(log, now, one.owns);
+    else if (one.does === 'acquire') owners[one.owner]!.acquire();
     else if (one.does === 'send') log.push(...owners[one.owner]!.unsent.splice(0, 1));
     else if (one.does === 'read from the beginning') owners[one.owner]!.next = 0;
     else {
@@ -173,6 +187,12 @@ describe('an owner that reads', () => {
     const ledger = createLedger();
     expect(ownerStep(said('a', 'request'), ledger, view(0))).toBe('accept');
     expect(ownerStep(said('a', 'request'), ledger, view(0))).toBeNull();
+  });
+
+  it('keeps what is asked of a feed that it does not own, while there is time', () => {
+    const ledger = createLedger();
+    expect(ownerStep(said('a', 'request'), ledger, view(0, false))).toBe('keep');
+    expect(ownerStep(said('b', 'request'), ledger, view(expiresMs, false))).toBeNull();
   });
 
   it('does not carry out what another owner accepted before', () => {
