@@ -204,7 +204,7 @@ export function serveCommands(deps: ServeCommandsDeps) {
 
   return {
     inboxOf,
-    /** The feed is owned from now on. What was asked while it had no owner is accepted. */
+    /** The feed is owned from now on. Requests that came before are accepted. */
     acquired(feed: string): void {
       const now = clock();
       for (const [id, record] of kept) {

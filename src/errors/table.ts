@@ -308,7 +308,7 @@ const answers = {
     what: 'The API goes on naming next pages, but they have no records. 1,000 pages in a row were empty, so its pages may never end.',
     now: 'The feed is parked and tried again slowly. The records read so far are published.',
     remedy:
-      'Check `paging` of the feed in highwater.yaml. If the first page without rows is the last, set `hasMore` to the responseKey: the list says so. Otherwise ask for larger pages (pageSize), or ask the vendor how to recognise the last page.',
+      'Check `paging` of the feed in highwater.yaml. If the first page without rows is the last: by cursor, set `hasMore` to the responseKey, since the list says so; by link, page by number (`style: page`) if the API can. Otherwise ask for larger pages (pageSize), or ask the vendor how to recognise the last page.',
     see: feedParked,
   },
   SCAN_CURSOR_REPEATED: {
@@ -316,7 +316,7 @@ const answers = {
     what: 'The pages of the API go round in a circle. An answer names a page as the next one that was already read, so the pages would never end. Or that page shows other rows at each request.',
     now: BEGINS_AGAIN,
     remedy:
-      'Nothing, if it passes. Otherwise check `paging` of the feed in highwater.yaml: if the API does not know the `parameter`, every answer is the first page. If it scrolls (each request with one id shows the next rows), page in another way, since rows of a lost answer would be lost. If places are times, ask for pages that are longer than any second (pageSize). If the parameter is right, ask the vendor how to recognise the last page.',
+      'Nothing, if it passes. Otherwise check `paging` of the feed in highwater.yaml: if the API does not know the `parameter`, every answer is the first page; if `from` holds 0 on the last page, set `hasMore` to the same member. If it scrolls (each request with one id shows the next rows), page in another way, since rows of a lost answer would be lost. If places are times, ask for pages that are longer than any second (pageSize). If the parameter is right, ask the vendor how to recognise the last page.',
     see: apiDown,
   },
   SCAN_CURSOR_EXPIRED: {

@@ -9,6 +9,7 @@ import { proxyPasswords } from '../secrets/proxy-passwords';
 import { createRedactor, type Redact } from '../secrets/redaction';
 import type { TokenDoubt } from '../secrets/token-doubt';
 import { type AnswerAges, answerAges } from './answer-age';
+import { AnswerShape } from './answer-shape';
 import { type ApiAccess, authHeaders, secretsOf, tokenParameter, usualAuth } from './api-access';
 import { type GrantedToken, withoutValue } from './granted-token';
 import { createAgents, type HttpLimits, type HttpRequest, httpRequest } from './http-request';
@@ -57,6 +58,8 @@ export function createSource(options: SourceOptions): ClosableSource {
   const agents = createAgents(options);
   const closing = sharedController();
   const ages = answerAges();
+  /** By feed. */
+  const shapes = new Map<string, AnswerShape>();
   /** The last token with which a page was read. */
   let worked: string | null = null;
   /** By feed and code of the failure. */
@@ -99,7 +102,9 @@ export function createSource(options: SourceOptions): ClosableSource {
       const joint = joinSignals([signal, closing.signal]);
       const deadline = new PageDeadline(limits.retry.totalMs);
       // A request may begin when one of another feed ends, in that one's context.
-      const asked = { feed, page, deadline, signal: joint.signal, parent: activeContext() };
+      const shape = shapes.get(feed.name) ?? new AnswerShape();
+      shapes.set(feed.name, shape);
+      const asked = { feed, page, deadline, shape, signal: joint.signal, parent: activeContext() };
       let last: SourceFailure | null = null;
       const ask = async (): Promise<Answer> => {
         // A retry also waits for its turn. Then there may be no time left for an answer.
@@ -148,6 +153,7 @@ interface Asked {
   readonly page: PageRequest;
   readonly deadline: PageDeadline;
   readonly signal: AbortSignal;
+  readonly shape: AnswerShape;
   /** The context of the poll. */
   readonly parent: ReturnType<typeof activeContext>;
 }
@@ -214,6 +220,7 @@ async function answerOf(deps: AskDeps, onStatus: (status: number) => void): Prom
   const read = await interpretResponse(response, {
     ...asked,
     ...{ idField, omit, responseKey, updatedField, readRows, signal, nowMs: receivedAtMs },
+    shape: deps.shape,
     echoedToken: deps.echoed,
     mayBeUnmodified: feed.parameters.updatedSince !== null && updatedSince > 0 && continuation === undefined,
     hasCursor: continuation !== undefined,

@@ -74,7 +74,7 @@ function isReport(members: Members, rows: readonly string[]): boolean {
 const NOTHING = /^(|0|200|null|nil|none|no|false|ok|okay|success|successful|no[ _-]?errors?)[.!]?$/i;
 
 /** An error has some content: not only members such as `"code": 0` and `"message": "OK"`. */
-function isSomething(value: unknown, levels = 5): boolean {
+export function isSomething(value: unknown, levels = 5): boolean {
   if (typeof value === 'string') return !NOTHING.test(value.trim());
   if (typeof value === 'number') return value !== 0 && value !== 200;
   if (typeof value !== 'object' || value === null || levels === 0) return value === true;

@@ -66,7 +66,7 @@ export function nextPage(
     if (lastRow !== undefined) return behindLastRow(rows, answer, { ...paging, lastRow }, context);
     const more = moreAt(answer, hasMore);
     if (more === false) return none;
-    const found = textAt(answer, from!, context);
+    const found = cursorAt(answer, from!, context);
     const isLost = found.kind === 'next' && found.next === null && more === true;
     return isLost ? { ...found, isLast: false } : found;
   }
@@ -90,7 +90,7 @@ function truthOf(flag: unknown): boolean | undefined {
   if (Array.isArray(flag)) return flag.length > 0;
   const word = String(flag).toLowerCase();
   if (['true', 'yes'].includes(word) || Number(flag ?? Number.NaN) > 0) return true;
-  return ['false', 'no', '0'].includes(word) ? false : undefined;
+  return ['false', 'no', '0', NONE].includes(word) ? false : undefined;
 }
 
 function counted(answer: unknown, { hasMore, total }: CountedPaging<'page' | 'offset'>): NextPage {
@@ -140,8 +140,17 @@ function isShared(rows: readonly unknown[], value: string, path: string, context
   return isOther && shared.kind === 'next' && shared.next === value;
 }
 
+/** Some APIs name it on the last page. Others name 0, which elsewhere is the cursor of a page, so that only `hasMore` tells. */
+const NONE = '-1';
+
+function cursorAt(answer: unknown, path: string, context: NextPageContext): NextPage {
+  const found = textAt(answer, path, context);
+  return found.kind === 'next' && found.next === NONE ? none : found;
+}
+
+/** @param path its end may be the place of an item in a list */
 function textAt(holder: unknown, path: string, { request }: NextPageContext): NextPage {
-  const value = valueAtPath(holder, path) ?? '';
+  const value = valueAtPath(holder, path) ?? itemAt(holder, path) ?? '';
   // Some APIs give these values on the last page.
   if (value === '' || value === false) return none;
   if (typeof value === 'string') return { kind: 'next', next: value };
@@ -153,6 +162,12 @@ function textAt(holder: unknown, path: string, { request }: NextPageContext): Ne
     'SOURCE_WRONG_SHAPE',
     `${request} answered with ${kindOf(value)} at "${path}", not a text or a number that leads to the next page${better}`,
   );
+}
+
+function itemAt(holder: unknown, path: string): unknown {
+  const [, list = '', place] = /^(.+)\.(\d+)$/.exec(path) ?? [];
+  const items = valueAtPath(holder, list);
+  return Array.isArray(items) ? items[Number(place)] : undefined;
 }
 
 function kindOf(value: unknown): string {

@@ -64,8 +64,8 @@ function put(body: Members, path: string, value: string | number): void {
   const names = path.split('.');
   const last = names.pop()!;
   let holder = body;
-  for (const name of names) {
-    holder[name] ??= {};
+  for (const [i, name] of names.entries()) {
+    holder[name] ??= /^\d+$/.test(names[i + 1] ?? last) ? [] : {};
     holder = holder[name] as Members;
   }
   const sample = holder[last];

@@ -11,11 +11,19 @@ import { withoutMembers } from '../json/remove-members';
 import type { EchoedToken } from '../secrets/echoed-token';
 import { excerpt } from '../secrets/excerpt';
 import type { Redact } from '../secrets/redaction';
+import type { AnswerShape } from './answer-shape';
 import { carriedAs, isUsual } from './api-access';
 import { type AskedPause, askedPause } from './asked-pause';
 import type { Body } from './body';
 import { aroundByte, brokenUtf8, inUtf8 } from './charset';
-import { partialBy, reportedCode, reportsError, saysFailure, vendorMessage } from './error-report';
+import {
+  isSomething,
+  partialBy,
+  reportedCode,
+  reportsError,
+  saysFailure,
+  vendorMessage,
+} from './error-report';
 import { moreBy } from './more-rows';
 import {
   type Following,
@@ -45,6 +53,8 @@ export interface PolicyContext
     Pick<FeedDefinition, 'omit' | 'responseKey' | 'updatedField'> {
   readonly echoedToken: EchoedToken;
   readonly readRows?: RowReader | undefined;
+  /** What earlier answers of the feed have taught; left out: nothing. */
+  readonly shape?: AnswerShape | undefined;
   /** The request asks for rows since a moment, so 304 (which it did not provoke by a condition) means that there are none. */
   readonly mayBeUnmodified?: boolean;
   /** The request carries a cursor. Some APIs call it a token, too. */
@@ -67,13 +77,14 @@ export async function interpretResponse(
   context: PolicyContext,
 ): Promise<ReadRows | SourceFailure> {
   const answer: Answer = { ...context, ...response };
-  const { status, headers, readRows, echoedToken, limits } = answer;
+  const { status, headers, readRows, echoedToken, limits, responseKey, shape } = answer;
   const isEmpty = status === 204 || (status === 304 && answer.mayBeUnmodified);
   if (isEmpty) return { kind: 'page', rows: [], next: null };
   const decoded = inUtf8(answer.body, headers['content-type'], mayHoldPage(status));
   if (decoded.body === null) return answered('SOURCE_CHARSET', decoded.why, answer);
   const { body } = decoded;
-  if (readRows !== undefined && mayHoldPage(status) && !isNextInBody(answer.paging)) {
+  const isShapeWanted = shape?.isKnown === false && responseKey !== '';
+  if (readRows !== undefined && mayHoldPage(status) && !isNextInBody(answer.paging) && !isShapeWanted) {
     const rows = readRows(body, (text) => !echoedToken.isIn(text), limits.rows);
     if (rows !== null) return page(rows, undefined, answer);
   }
@@ -132,7 +143,8 @@ const noList: Rows = [];
 
 function rowsOf(value: unknown, text: string, answer: Answer): Rows | SourceFailure {
   if (Array.isArray(value)) return value;
-  const message = messageIn(value, answer);
+  const said = messageIn(value, answer);
+  const message = isSomething(said) ? said : null;
   const shown = () => excerpt(text, quoting(answer));
   const reported = () => {
     const code = reportedCode(value, answer) ?? 'SOURCE_REPORTED_ERROR';
@@ -141,17 +153,19 @@ function rowsOf(value: unknown, text: string, answer: Answer): Rows | SourceFail
   if (typeof value === 'string') return reported();
   if (!isObject(value)) return answered('SOURCE_WRONG_SHAPE', `${shown()}, not an object`, answer);
   if (saysFailure(value)) return reported();
-  const { responseKey } = answer;
+  const { responseKey, shape } = answer;
   // Without a key, an object holds no rows.
   const found = responseKey === '' ? undefined : valueAtPath(value, responseKey);
   if (found !== undefined) {
+    if (Array.isArray(found)) shape?.note(value, responseKey);
     const rows = rowsUnderKey(found, message, answer) ?? reported();
     return Array.isArray(rows) && rows.length === 0 && reportsError(value, responseKey) ? reported() : rows;
   }
   if (message !== null) return reported();
   // Some APIs leave a list without rows out.
-  if (responseKey !== '' && Object.keys(deepest(value, responseKey).members).length === 0)
-    return reportsError(value, responseKey) ? reported() : noList;
+  const { members, path } = deepest(value, responseKey);
+  const isLeftOut = Object.keys(members).length === 0 || shape?.hasAll(members, path);
+  if (responseKey !== '' && isLeftOut) return reportsError(value, responseKey) ? reported() : noList;
   return wrongKey(value, answer);
 }
 
@@ -159,7 +173,7 @@ function rowsOf(value: unknown, text: string, answer: Answer): Rows | SourceFail
 function rowsUnderKey(rows: unknown, message: string | null, answer: Answer): Rows | SourceFailure | null {
   if (Array.isArray(rows)) return rows;
   if (rows === null) return message === null ? noList : null;
-  const what = `a ${typeof rows} under "${answer.responseKey}", not an array`;
+  const what = `${isObject(rows) ? 'an object' : `a ${typeof rows}`} under "${answer.responseKey}", not an array`;
   return answered('SOURCE_WRONG_SHAPE', what, answer);
 }
 

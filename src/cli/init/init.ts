@@ -207,7 +207,7 @@ function nameIn(url: URL): string {
 }
 
 function authOf({ auth, tokenEnv }: InitFlags, name: string): TokenAuth {
-  if (auth === undefined) return { scheme: 'none' };
+  if (auth === undefined || auth === 'none') return { scheme: 'none' };
   const [scheme, ...rest] = auth.split(':');
   const detail = rest.join(':');
   const env = { tokenEnv: tokenEnv ?? `${name.toUpperCase()}_TOKEN` };

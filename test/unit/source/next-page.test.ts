@@ -126,6 +126,12 @@ describe('a cursor from the last row', () => {
     expect(await next(paging, body)).toBe(expected);
   });
 
+  it('may be an item of a list', async () => {
+    expect(
+      await next({ ...paging, lastRow: 'sort.1' }, { ipos: [{ sort: ['a', 5] }, { sort: ['a', 6] }] }),
+    ).toBe('6');
+  });
+
   it.each([
     ['no rows, but the promise of more', { ipos: [], more: true }, 'no rows'],
     ['a last row without it', { ipos: [...ipos, {}], more: true }, 'nothing at "key.no" of the last row'],
@@ -147,6 +153,8 @@ describe('a cursor', () => {
     ['a text', { ipos: [], meta: { next: 'abc==' } }, 'abc=='],
     ['a number', { ipos: [], meta: { next: 12 } }, '12'],
     ['zero', { ipos: [], meta: { next: 0 } }, '0'],
+    ['minus one', { ipos: [], meta: { next: -1 } }, null],
+    ['minus one as a text', { ipos: [], meta: { next: '-1' } }, null],
     ['null', { ipos: [], meta: { next: null } }, null],
     ['an empty text', { ipos: [], meta: { next: '' } }, null],
     ['false', { ipos: [], meta: { next: false } }, null],
@@ -362,6 +370,7 @@ describe('a counted page', () => {
       expect(await said(paging, { ipos: [], meta: { more: false, total: 12 } })).toEqual([true, 12]);
       expect(await said(paging, { ipos: [], meta: { more: true, total: '12' } })).toEqual([false, 12]);
       expect(await said(paging, { ipos: [], meta: { more: null, total: -1 } })).toEqual([undefined, null]);
+      expect(await said(paging, { ipos: [], meta: { more: -1, total: 0 } })).toEqual([true, 0]);
       expect(await said(paging, { ipos: [], meta: { total: 1.5 } })).toEqual([undefined, null]);
       expect(await said(paging, { ipos: [] })).toEqual([undefined, null]);
       expect(await said({ style }, { ipos: [], meta: { more: false } })).toEqual([undefined, undefined]);

@@ -60,7 +60,7 @@ describe('a body', () => {
   const bodyOf = (own: Partial<FeedDefinition>, request: Partial<PageRequest> = {}) =>
     JSON.parse(pageBody({ ...feed, parameters, paging, ...own }, { ...page, ...request })!);
 
-  it('takes what changes at paths, where objects come to be as needed', () => {
+  it('takes what changes at paths, where objects and lists come to be as needed', () => {
     const body = { query: '{ a }', filters: [{ field: 'updated' }] };
     expect(bodyOf({ body }, { continuation: 'c1' })).toEqual({
       query: '{ a }',
@@ -69,6 +69,10 @@ describe('a body', () => {
     });
     expect(body).toEqual({ query: '{ a }', filters: [{ field: 'updated' }] });
     expect(bodyOf({ body })).not.toHaveProperty('variables.after');
+    const listed = { ...paging, parameter: 'at.0.search_after.0' };
+    expect(bodyOf({ body, paging: listed }, { continuation: 'c1' })).toMatchObject({
+      at: [{ search_after: ['c1'] }],
+    });
   });
 
   it('has values of the type that it has there from the beginning', () => {

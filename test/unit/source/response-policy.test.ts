@@ -73,6 +73,7 @@ describe('an answer is a page', () => {
     ['an empty array beside what is no error', '{"error":null,"code":200,"message":"ok","ipos":[]}', []],
     ['a bare array', '[1,{"id":"a"}]', [1, { id: 'a' }]],
     ['null under the key', '{"ipos":null}', []],
+    ['null beside what is no error', '{"code":200,"message":"OK","ipos":null}', []],
     ['an empty object', '{}', []],
     [
       'a long member beside it',
@@ -112,7 +113,7 @@ describe('the rows of an answer', () => {
     ['data.orders', '{"result":[]}', 'without "data.orders"; its keys are "result"'],
     ['data.orders', '{"data":[]}', 'its keys are "data"'],
     ['data.orders', '{"data":null,"message":"try later"}', 'try later'],
-    ['data.orders', '{"data":{"orders":{}}}', 'a object under "data.orders"'],
+    ['data.orders', '{"data":{"orders":{}}}', 'an object under "data.orders"'],
     ['constructor', '{"a":1}', 'without "constructor"; its keys are "a"'],
     ['data.toString', '{"data":{"a":1}}', 'the keys of "data" are "a"'],
     ['__proto__.x', '{"a":1}', 'without "__proto__.x"; its keys are "a"'],
@@ -167,7 +168,7 @@ describe('an answer with status 200 is a failure', () => {
         'SOURCE_WRONG_SHAPE',
         'without "ipos"; its keys are "insights", "total"',
       ],
-      'an object under the key': ['{"ipos":{"a":1}}', 'SOURCE_WRONG_SHAPE', 'a object under "ipos"'],
+      'an object under the key': ['{"ipos":{"a":1}}', 'SOURCE_WRONG_SHAPE', 'an object under "ipos"'],
       'a bare null': ['null', 'SOURCE_WRONG_SHAPE', 'null, not an object'],
       'a bare number': ['12', 'SOURCE_WRONG_SHAPE', '12, not an object'],
       'an error with a long code': [
