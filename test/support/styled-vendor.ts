@@ -59,7 +59,7 @@ export interface VendorShape {
   readonly since: keyof typeof filters;
   /**
    * What answers of numbered pages say of the pages behind them. A capped total counts to 20 at most. By length: more rows follow a page
-   * of the size that was asked for.
+   * of the size that was asked for. To the depth: as if no rows were behind it.
    */
   readonly says:
     | 'nothing'
@@ -67,6 +67,8 @@ export interface VendorShape {
     | 'more by length'
     | 'total'
     | 'capped total'
+    | 'total to depth'
+    | 'more to depth'
     | 'total of all'
     | 'total of page';
   /** Rows with an id that begins with `hidden` are left out of each page, after it was cut. */
@@ -284,6 +286,7 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
     const size = Math.min(shape.cap, shape.sized ? pageSize : Number.POSITIVE_INFINITY);
     for (const { id, updated } of vendor.rows.values()) if (!created.has(id)) created.set(id, updated);
     const isFiltered = shape.filter && shape.dated && request.updatedSince > 0;
+    const isWholeToDepth = shape.says.endsWith('to depth');
     if (isFiltered && shape.refusesAhead && request.updatedSince > nowMs() / 1000) refuse();
     const since = isFiltered ? filters[shape.since](request.updatedSince) : 0;
     const until = endOf(request);
@@ -298,7 +301,8 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
         return second >= since && second <= until && !isLeftOut;
       })
       .map((row) => ({ row, key: keyOf(row, shape.order) }))
-      .sort((a, b) => compare(a.key, b.key));
+      .sort((a, b) => compare(a.key, b.key))
+      .slice(0, isWholeToDepth ? shape.depth : Number.POSITIVE_INFINITY);
     const all = place.held === undefined ? present : (vendor.held[place.held] ?? present);
     const turned = shape.ties === 'stable' ? all : withTurnedTies(all);
     const slice = (from: number, to: number) =>
@@ -308,12 +312,13 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
         .filter(({ id }) => !(shape.hides && id.startsWith('hidden')));
     const said = (from: number): Pick<SourcePage, 'isLast' | 'total'> => {
       if (shape.says === 'nothing') return {};
-      if (shape.says === 'more') return { isLast: from + size >= all.length };
+      if (shape.says === 'more' || shape.says === 'more to depth')
+        return { isLast: from + size >= all.length };
       if (shape.says === 'more by length')
         return { isLast: slice(from, from + size).length < (shape.sized ? pageSize : shape.cap) };
       if (shape.says === 'total of page') return { total: slice(from, from + size).length };
       if (shape.says === 'total of all') return { total: [...shown()].length };
-      return { total: shape.says === 'total' ? all.length : Math.min(all.length, 20) };
+      return { total: shape.says !== 'capped total' ? all.length : Math.min(all.length, 20) };
     };
     if (shape.style === 'none')
       return { rows: slice(0, shape.isCut ? size : Number.POSITIVE_INFINITY), next: null };
@@ -351,7 +356,7 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
     const isBehind = shape.endless && from >= all.length;
     const to = from + (shape.ragged && !shape.linksNumbers ? 1 + ((from * 7) % size) : size);
     const rows = slice(shape.overlaps && from > 0 && !isBehind ? from - 1 : from, to);
-    const isCutOff = from + 2 * size > shape.depth;
+    const isCutOff = !isWholeToDepth && from + 2 * size > shape.depth;
     const isLast = isCutOff || (shape.endsEmpty ? from >= all.length : to >= all.length);
     if (isBehind)
       return {

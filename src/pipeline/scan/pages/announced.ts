@@ -73,9 +73,10 @@ export class Announced {
     if (isRoundLimit(rows)) this.noteCut(rows, from);
   }
 
-  /** A refusal has ended full pages. If no total counts the same rows, a limit of paging may be there, too, most often at hundreds of rows. */
+  /** A refusal has ended full pages. A limit of paging may be there, too, most often at hundreds of rows. */
   noteRefusedEnd(rows: number, from: number): void {
-    if (rows % 100 === 0 && this.latestTotal?.total !== rows) this.noteCut(rows, from);
+    if (isRoundLimit(rows) || (rows % 100 === 0 && this.latestTotal?.total !== rows))
+      this.noteCut(rows, from);
   }
 
   private noteCut(rows: number, from: number): void {
@@ -100,15 +101,20 @@ export class Announced {
     if (isLast === false) this.hidden ??= { by: 'more' };
     // A page that shows rows again counts none of its own.
     const isAgain = facts.length > 0;
-    if (n > 0 && told === null) this.noteRows(shown, from);
-    if (n > 0 && told === null && isWhole)
-      this.noteWholeEnd(shown, shown - length, { isFull, isAgain, isRefused: facts === noRows });
     const first = this.latestTotal?.from === from ? this.latestTotal.total : null;
     const total = isAgain ? first : told;
+    if (total === null || total === shown)
+      this.noteLimit({ from, n, shown, length, isFull, isWhole }, { isAgain, isRefused: facts === noRows });
     const isSaid = isLast !== null && !isAgain;
     if (isSaid || total === null || total <= shown || total - shown < mayLack) return;
     this.unshown ??= { by: 'total', total, shown };
     if (!isFiltered || this.isTotalFiltered) this.hidden ??= this.unshown;
+  }
+
+  /** Takes note if the rows end where a limit may be. What the API says of that end may be about the rows up to the limit. */
+  noteLimit({ from, n, shown, length, isFull, isWhole }: PagesEnd, how: Omit<WholeEnd, 'isFull'> = {}): void {
+    this.noteRows(shown, from);
+    if (isWhole && n > 0) this.noteWholeEnd(shown, shown - length, { isFull, ...how });
   }
 
   /**
@@ -116,7 +122,7 @@ export class Announced {
    * rows disproves that. If all pages are full, only a page that began there does: full pages of another size may pass a limit by some rows.
    * @param begin rows in front of the last page
    */
-  private noteWholeEnd(rows: number, begin: number, { isFull, isAgain, isRefused }: WholeEnd): void {
+  noteWholeEnd(rows: number, begin: number, { isFull, isAgain = false, isRefused = false }: WholeEnd): void {
     const before = mostShown.get(this.feed) ?? { rows: 0, begin: 0 };
     const isDisproved = isFull ? before.begin >= rows : isRefused || before.rows > rows;
     if (rows % 100 === 0 && this.lacks(rows) && !isDisproved) this.noteCut(rows, 0);
@@ -131,13 +137,13 @@ interface WholeEnd {
   /** The last one is as long as pages get. */
   readonly isFull: boolean;
   /** Rows come again behind it. */
-  readonly isAgain: boolean;
+  readonly isAgain?: boolean;
   /** A page behind it is refused. */
-  readonly isRefused: boolean;
+  readonly isRefused?: boolean;
 }
 
 /** The pages from a second on. */
-interface PagesRead {
+interface PagesEnd {
   readonly from: number;
   /** Number of the last page with rows, from 0. */
   readonly n: number;
@@ -148,6 +154,9 @@ interface PagesRead {
   readonly isFull: boolean;
   /** Everything was asked for. */
   readonly isWhole: boolean;
+}
+
+interface PagesRead extends PagesEnd {
   readonly isFiltered: boolean;
   /** A total may be too high by less than so many rows. */
   readonly mayLack: number;

@@ -96,9 +96,13 @@ export class NamedNext {
   }
 
   private async isLost(last: LastPage): Promise<boolean> {
-    if (last.page.facts.length === 0 || pagingKind(this.feed) === 'single') return false;
+    const { page, paging, n, isWhole } = last;
+    const { length } = page.facts;
+    if (length === 0 || pagingKind(this.feed) === 'single') return false;
+    if (isWhole && n > 0 && this.lengths.length > n)
+      this.announced.noteWholeEnd(this.rows, this.rows - length, { isFull: isLikeNamed(paging, length) });
     if (this.rows === this.announced.trueEnd) return false;
-    const isLost = last.n === 0 ? await this.isFirstLost(last) : await this.isLaterLost(last);
+    const isLost = n === 0 ? await this.isFirstLost(last) : await this.isLaterLost(last);
     if (isLost === false) this.announced.trueEnd = this.rows;
     return isLost === true;
   }

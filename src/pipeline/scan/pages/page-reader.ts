@@ -228,9 +228,11 @@ export class PageReader {
     const isLast = page.isLast ?? this.announced.isLast(total, rows, facts.length, full);
     // Some APIs count the rows of a page, or compare them with the size that was asked for. If they cap it, each page looks like the last.
     const isShort = this.feed.parameters.pageSize === null ? !isFull : facts.length < this.feed.pageSize;
-    const isDoubtful = this.isWhole(from) ? this.announced.lacks(rows) : isFull && mayBeCap(facts);
+    const isWhole = this.isWhole(from);
+    const isDoubtful = isWhole ? this.announced.lacks(rows) : isFull && mayBeCap(facts);
     const isProved = isLast && !(isShort && (isDoubtful || this.endTest.isThorough));
     this.end = isProved ? read : null;
+    if (isProved) this.announced.noteLimit({ from, n, shown: rows, length: facts.length, isFull, isWhole });
     // Some APIs count no further than so many rows. Then the pages behind them have others, and pages may have become shorter.
     this.counted = (isLast && !isProved) || (total === rows && isFull) ? read : null;
     return { ...page, isLast: isLast && !isProved ? null : isLast };
@@ -277,11 +279,10 @@ export class PageReader {
 
   /** Learns how long pages are that name a next one, and notices a page that does not name it any more. */
   private async testNext(from: number, n: number, page: FetchedPage): Promise<void> {
-    const { known, isNew } = this;
     this.namedNext.note(n, page);
-    const whole = { isWhole: this.isWhole(from), fullLength: this.fullLength() };
-    if (page.next === null) return this.namedNext.test({ page, paging: known, from, n, isNew, ...whole });
-    if (n === 0) this.known = withNamed(known, page.facts.length, this.feed);
+    const whole = { isNew: this.isNew, isWhole: this.isWhole(from), fullLength: this.fullLength() };
+    if (page.next === null) return this.namedNext.test({ page, paging: this.known, from, n, ...whole });
+    if (n === 0) this.known = withNamed(this.known, page.facts.length, this.feed);
   }
 
   /** How long page n gets, as far as is known: on this walk, pages may have become shorter. */
