@@ -161,7 +161,9 @@ function messageOf(value: unknown, levels = MOST_LEVELS): string | null {
     within(value.errors) ??
     joined([value.message, value.text, value.error, value.detail].map(within)) ??
     // Beside rows, members of these names may be anything.
-    (levels === MOST_LEVELS ? null : joined([value.info, value.msg, value.description].map(within))) ??
+    (levels === MOST_LEVELS
+      ? null
+      : joined([value.info, value.msg, value.description, value.root_cause, value.reason].map(within))) ??
     (plain(value.code) === null ? null : joined([value.code, value.id, value.value].map(plain)))
   );
 }

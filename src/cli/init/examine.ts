@@ -183,18 +183,16 @@ function moreThan(
     const what = `There are more than the ${length} rows of one answer, and ${none} ${sure.join(', ')}.`;
     throw new HighwaterError('INIT_PAGING_UNKNOWN', what);
   }
-  const isUsual = isUsualSize(length);
-  const capped =
-    size !== null && isUsual
-      ? [`${size.name}=${size.asked} gives ${length} rows, a number that pages often have`]
-      : [];
-  const weak = [...capped, ...said(signs.filter(({ isCursor }) => isCursor))];
+  const gives = size === null ? `${length} rows are` : `${size.name}=${size.asked} gives ${length} rows,`;
+  const usual = isUsualSize(length) ? [`${gives} a number that pages often have`] : [];
+  // Nothing shows that a size is ignored, and many small lists have 10 or 20 rows.
+  const isDoubted = size !== null || length % 50 === 0;
+  const weak = [...(isDoubted ? usual : []), ...said(signs.filter(({ isCursor }) => isCursor))];
   if (weak.length > 0 && !(known.page === '' && known.cursor === '')) {
     const what = `There may be more than the ${length} rows of one answer, and ${none} ${weak.join(', ')}.`;
     throw new HighwaterError('INIT_PAGING_UNKNOWN', `${what} If they are all, add --page "" --cursor "".`);
   }
-  const uncapped = size === null && isUsual ? [`${length} rows are a number that pages often have`] : capped;
-  return [...said(signs), ...uncapped];
+  return [...said(signs), ...usual];
 }
 
 /** The member that a flag names, that is the only candidate, or whose name is clear. */

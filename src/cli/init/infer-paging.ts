@@ -150,7 +150,7 @@ export async function findPaging(
       return by({ style: 'link', from: path, ...(found.isByPath === true && { followPath: true }) });
   }
   for (const { path, name, value } of pointers.slice(0, MOST_POINTERS))
-    for (const parameter of namesOf('cursor', known, parametersFor(name)))
+    for (const parameter of namesOf('cursor', known, parametersFor(name, value)))
       if (await whileSteady(() => behind(parameter, value), isApart))
         return by({ style: 'cursor', parameter, from: path });
 
@@ -182,11 +182,11 @@ export async function findPaging(
 /** An answer may have any number of members whose names say next; each is tried with every parameter. */
 const MOST_POINTERS = 5;
 
-/** Names that the parameter for a member of this name may have: `nextPageToken` is sent as `pageToken`. */
-function parametersFor(name: string): string[] {
+/** Names that the parameter for such a member may have: `nextPageToken` is sent as `pageToken`. A number may be that of a page. */
+function parametersFor(name: string, value: string): string[] {
   const rest = name.replace(/^.*?next_?(?=.)/i, '');
   const bare = rest.charAt(0).toLowerCase() + rest.slice(1);
-  return usual.page.includes(bare) ? [name] : [name, bare];
+  return usual.page.includes(bare) && /^\d+$/.test(value) ? [name] : [name, bare];
 }
 
 /**

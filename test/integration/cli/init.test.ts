@@ -262,6 +262,11 @@ describe('an endpoint that gives 100 of 250 rows', () => {
 
   it.each(
     namedRows<[Beside, (url: URL) => string | null, object]>({
+      'a token at the name of a position': [
+        (n) => ({ next_offset: `at${n}` }),
+        (url) => url.searchParams.get('offset')?.slice(2) ?? null,
+        { style: 'cursor', parameter: 'offset', from: 'next_offset' },
+      ],
       OData: [
         (n, own) => ({ '@odata.nextLink': `${own}/v1/orders?$skiptoken=${n}` }),
         skipped,
@@ -350,6 +355,13 @@ describe('an endpoint that gives 100 of 250 rows', () => {
     expect(feeds().orders.paging).toEqual({ style: 'none' });
   });
 
+  it('nor knows a size, and gives 100 rows: refuses, unless the user says that these are all', async () => {
+    const { code, err } = await initAt(...nothing);
+    expect([code, err]).toEqual([1, expect.stringContaining('100 rows are a number that pages often have')]);
+    const told = await initAt(...nothing, { args: isAll });
+    expect([told.code, told.out]).toEqual([0, expect.stringContaining('there may be more rows')]);
+  });
+
   it('or less than a page of another number: takes them for all', async () => {
     const { code, out } = await initAt(...nothing, { size: 'limit', rows: all.slice(0, 97) });
     expect(code).toBe(0);
@@ -369,6 +381,7 @@ describe('an endpoint that gives 100 of 250 rows', () => {
     const { code, out } = await initAt(
       () => ({ count: 250 }),
       () => null,
+      { args: isAll },
     );
     expect(code).toBe(0);
     expect(feeds().orders.paging).toEqual({ style: 'none' });

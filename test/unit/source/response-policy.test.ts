@@ -149,6 +149,11 @@ describe('an answer with status 200 is a failure', () => {
         'SOURCE_REPORTED_ERROR',
         ': Your limit has been reached.',
       ],
+      'reasons of a search server': [
+        '{"error":{"root_cause":[{"type":"x","reason":"window too large"}],"reason":"all shards failed"},"status":400}',
+        'SOURCE_REPORTED_ERROR',
+        ': window too large, all shards failed',
+      ],
       'a status beside no rows': [
         '{"status":"error","ipos":[]}',
         'SOURCE_REPORTED_ERROR',
