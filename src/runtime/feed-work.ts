@@ -4,7 +4,7 @@ import type { Inbox } from '../commands/inbox';
 import type { Feed } from '../feeds/feed';
 import type { Logger } from '../logging/logger';
 import { type PollResult, pollFeed } from '../pipeline/poll';
-import { reconcile } from '../pipeline/rounds/reconcile';
+import { type ReconcileProgress, reconcile } from '../pipeline/rounds/reconcile';
 import { movePosition } from '../pipeline/transaction/transact';
 import { assertSameIdField } from '../state/restore';
 import type { BackfillProgress } from '../state/source-offset';
@@ -18,7 +18,7 @@ import {
   type Turns,
   tracedCommand,
 } from './carry-out';
-import { reconciled } from './outcome-summaries';
+import { reconciled, reconcileLine } from './outcome-summaries';
 import type { OwnedFeed } from './owned-feed';
 import type { Tell } from './publisher-events';
 
@@ -37,6 +37,9 @@ const pollsAtOnce: readonly Command['name'][] = ['resume', 'reset', 'snapshot'];
 
 /** Until long work that failed, or was ended, is tried again, in ms. */
 const RETRY_MS = 10 * 60_000;
+
+/** The log tells of a pause within a reconcile that is as long as this, in ms. */
+const WORTH_TELLING_MS = 10_000;
 
 /** How often, at least, a paused feed shows that it has an owner, in ms. */
 const PAUSED_MS = 30_000;
@@ -123,7 +126,13 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
     const every = feed.reconcileEveryMs!;
     nextReconcileAt = performance.now() + Math.min(every, RETRY_MS);
     await unlessEnded(owned, command, signal, async (turns) => {
-      const result = await reconcile(patient(owned.deps), { ...command, ...turns }, signal);
+      const onProgress = (now: ReconcileProgress): void => {
+        const line = reconcileLine(now, state.recordCount);
+        if (now.phase === 'pause' && now.pauseMs >= WORTH_TELLING_MS)
+          logger.info(`Reconcile of feed ${feed.name}: ${line}.`, { feed: feed.name });
+      };
+      const options = { ...command, ...turns, onProgress };
+      const result = await reconcile(patient(owned.deps), options, signal);
       nextReconcileAt = performance.now() + every;
       const outcome = reconciled(feed, result, false, state.recordCount);
       if (outcome.ok) logger[result.why === null ? 'info' : 'warn'](outcome.summary, outcome.facts);

@@ -228,6 +228,18 @@ it.each([
   await until(async () => (await ops()).endsWith('d'));
 });
 
+it('says how long a reconcile waits between its scans, if an API hides what was written lately', async () => {
+  await start();
+  api.stores.ipos.remove(api.stores.ipos.keys()[30]!);
+  await stopped();
+  await move({ last_reconcile_ms: Date.now() - 86_400_000, least_change_age_ms: 60_000 });
+  const infos: string[] = [];
+  logger.info = (message) => void infos.push(message);
+  await begin({ reconcileEveryMs: 80_000_000 });
+
+  await until(() => infos.some((one) => one.endsWith('so that a second one begins in 10 min.')));
+});
+
 it('names a paused feed when it is to poll once', async () => {
   await start();
   await ask({ name: 'pause' });
