@@ -1,40 +1,114 @@
-import { isObject, type Members, valueAtPath } from '../json/dotted-path';
+import { isObject, type Members } from '../json/dotted-path';
 
-/** Such a text is the same in every answer. Others are tokens, times or addresses. */
-const WORDS = /^[A-Za-z][A-Za-z _#:-]{0,39}$/;
+/** Members that differ from answer to answer: places of pages, counts, times and marks of the answer itself. */
+const CHANGING = new Set([
+  ...[
+    'total',
+    'totals',
+    'count',
+    'offset',
+    'skip',
+    'start',
+    'page',
+    'pages',
+    'limit',
+    'size',
+    'per',
+    'number',
+  ],
+  ...['next', 'prev', 'previous', 'first', 'last', 'self', 'cursor', 'token', 'link', 'links', 'url', 'href'],
+  ...['after', 'before', 'from', 'to', 'current'],
+  ...[
+    'etag',
+    'id',
+    'uuid',
+    'time',
+    'timestamp',
+    'date',
+    'updated',
+    'took',
+    'elapsed',
+    'duration',
+    'request',
+    'trace',
+  ],
+]);
+/** Flags that differ, too. */
+const CHANGING_FLAGS = new Set([
+  'more',
+  'next',
+  'previous',
+  'first',
+  'last',
+  'done',
+  'end',
+  'final',
+  'truncated',
+]);
+/** A member with such a word in its name reports how the request went. */
+const REPORTS = new Set([
+  'error',
+  'errors',
+  'err',
+  'fail',
+  'failed',
+  'code',
+  'status',
+  'state',
+  'message',
+  'msg',
+  'reason',
+]);
+/** A longer text is not kept. */
+const MOST_CHARACTERS = 200;
+const [MOST_MEMBERS, MOST_LEVELS] = [100, 5];
 
-/** The members beside the list of rows in the answers of a feed, by which an answer that leaves out an empty list is recognized. */
+/** What stands beside the list in the answers of a feed, by which an answer that leaves out an empty list is recognized. */
 export class AnswerShape {
-  private readonly beside = new Map<string, unknown>();
-  private readonly onTheWay = new Set<string>();
-  /** An answer with a list was noted. */
-  isKnown = false;
+  /** Of the latest answer with a list: its members, without lists. */
+  private latest: Members | null = null;
 
-  /** @param answer holds a list at the dotted path */
-  note(answer: Members, responseKey: string): void {
-    this.isKnown = true;
-    const names = responseKey.split('.');
-    for (const level of names.keys()) {
-      const path = names.slice(0, level).join('.');
-      const holder = level === 0 ? answer : valueAtPath(answer, path);
-      if (!isObject(holder)) return;
-      this.onTheWay.add(`${path} ${names[level]}`);
-      for (const [name, value] of Object.entries(holder))
-        if (name !== names[level]) this.beside.set(`${path} ${name}`, value);
-    }
+  /** An answer with a list was noted. */
+  get isKnown(): boolean {
+    return this.latest !== null;
+  }
+
+  /** @param answer holds a list */
+  note(answer: Members): void {
+    this.latest = kept(answer) as Members;
   }
 
   /**
-   * Whether members stood beside the list before, with the same words. PHP writes an object without members as an empty list.
-   * @param path of the object that holds them; empty: the answer
+   * Whether an answer without the list holds nothing that an answer with it would not hold. A member of an unknown name or with another
+   * value may be a report, or the list by another name.
+   * @param key dotted path of the list
    */
-  hasAll(members: Members, path: string): boolean {
-    return Object.entries(members).every(([name, value]) => {
-      const member = `${path} ${name}`;
-      if (this.onTheWay.has(member)) return Array.isArray(value) && value.length === 0;
-      const before = this.beside.get(member);
-      const isWord = typeof before === 'string' && WORDS.test(before);
-      return this.beside.has(member) && (!isWord || value === before);
-    });
+  isLike(answer: Members, key: string): boolean {
+    return this.latest !== null && isLike(this.latest, answer, key.split('.'));
   }
+}
+
+function kept(value: unknown, level = 0): unknown {
+  if (Array.isArray(value)) return [];
+  if (typeof value === 'string') return value.length > MOST_CHARACTERS ? undefined : value;
+  if (!isObject(value)) return value;
+  if (level === MOST_LEVELS) return {};
+  const members = Object.entries(value).slice(0, MOST_MEMBERS);
+  return Object.fromEntries(members.map(([name, one]) => [name, kept(one, level + 1)]));
+}
+
+/** @param way names that lead to the list from here */
+function isLike(before: Members, members: Members, [onTheWay, ...way]: readonly string[]): boolean {
+  return Object.entries(members).every(([name, value]) => {
+    const was = Object.hasOwn(before, name) ? before[name] : undefined;
+    // PHP writes an object without members as an empty list.
+    if (Array.isArray(value) && value.length === 0) return was !== undefined;
+    const isOnTheWay = name === onTheWay && way.length > 0;
+    if (isObject(value) && isObject(was)) return isLike(was, value, isOnTheWay ? way : []);
+    if (isOnTheWay) return false;
+    const words = name.split(/[^a-zA-Z]+|(?<=[a-z])(?=[A-Z])/).map((word) => word.toLowerCase());
+    const changing = typeof value === 'boolean' ? CHANGING_FLAGS : CHANGING;
+    const mayChange = words.some((word) => changing.has(word)) && !words.some((word) => REPORTS.has(word));
+    return mayChange || (was !== undefined && value === was);
+  });
 }

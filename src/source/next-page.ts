@@ -90,7 +90,7 @@ function truthOf(flag: unknown): boolean | undefined {
   if (Array.isArray(flag)) return flag.length > 0;
   const word = String(flag).toLowerCase();
   if (['true', 'yes'].includes(word) || Number(flag ?? Number.NaN) > 0) return true;
-  return ['false', 'no', '0', NONE].includes(word) ? false : undefined;
+  return ['false', 'no', '0'].includes(word) ? false : undefined;
 }
 
 function counted(answer: unknown, { hasMore, total }: CountedPaging<'page' | 'offset'>): NextPage {

@@ -65,7 +65,7 @@ function put(body: Members, path: string, value: string | number): void {
   const last = names.pop()!;
   let holder = body;
   for (const [i, name] of names.entries()) {
-    holder[name] ??= /^\d+$/.test(names[i + 1] ?? last) ? [] : {};
+    holder[name] ??= /^\d{1,2}$/.test(names[i + 1] ?? last) ? [] : {};
     holder = holder[name] as Members;
   }
   const sample = holder[last];

@@ -53,8 +53,8 @@ export interface PolicyContext
     Pick<FeedDefinition, 'omit' | 'responseKey' | 'updatedField'> {
   readonly echoedToken: EchoedToken;
   readonly readRows?: RowReader | undefined;
-  /** What earlier answers of the feed have taught; left out: nothing. */
-  readonly shape?: AnswerShape | undefined;
+  /** Of the feed. */
+  readonly shape: AnswerShape;
   /** The request asks for rows since a moment, so 304 (which it did not provoke by a condition) means that there are none. */
   readonly mayBeUnmodified?: boolean;
   /** The request carries a cursor. Some APIs call it a token, too. */
@@ -83,7 +83,7 @@ export async function interpretResponse(
   const decoded = inUtf8(answer.body, headers['content-type'], mayHoldPage(status));
   if (decoded.body === null) return answered('SOURCE_CHARSET', decoded.why, answer);
   const { body } = decoded;
-  const isShapeWanted = shape?.isKnown === false && responseKey !== '';
+  const isShapeWanted = !shape.isKnown && responseKey !== '';
   if (readRows !== undefined && mayHoldPage(status) && !isNextInBody(answer.paging) && !isShapeWanted) {
     const rows = readRows(body, (text) => !echoedToken.isIn(text), limits.rows);
     if (rows !== null) return page(rows, undefined, answer);
@@ -157,15 +157,17 @@ function rowsOf(value: unknown, text: string, answer: Answer): Rows | SourceFail
   // Without a key, an object holds no rows.
   const found = responseKey === '' ? undefined : valueAtPath(value, responseKey);
   if (found !== undefined) {
-    if (Array.isArray(found)) shape?.note(value, responseKey);
     const rows = rowsUnderKey(found, message, answer) ?? reported();
-    return Array.isArray(rows) && rows.length === 0 && reportsError(value, responseKey) ? reported() : rows;
+    if (!Array.isArray(rows)) return rows;
+    if (rows.length === 0 && reportsError(value, responseKey)) return reported();
+    if (rows.length > 0 || !shape.isKnown) shape.note(value);
+    return rows;
   }
   if (message !== null) return reported();
   // Some APIs leave a list without rows out.
-  const { members, path } = deepest(value, responseKey);
-  const isLeftOut = Object.keys(members).length === 0 || shape?.hasAll(members, path);
-  if (responseKey !== '' && isLeftOut) return reportsError(value, responseKey) ? reported() : noList;
+  const isBare = Object.keys(deepest(value, responseKey).members).length === 0;
+  if (responseKey !== '' && (isBare || shape.isLike(value, responseKey)))
+    return reportsError(value, responseKey) ? reported() : noList;
   return wrongKey(value, answer);
 }
 

@@ -5,6 +5,7 @@ import { parseJson } from '../../json/parse-json';
 import { echoedToken } from '../../secrets/echoed-token';
 import { proxyPasswords } from '../../secrets/proxy-passwords';
 import { createRedactor } from '../../secrets/redaction';
+import { AnswerShape } from '../../source/answer-shape';
 import { type ApiAccess, authHeaders, secretsOf, tokenParameter } from '../../source/api-access';
 import { inUtf8 } from '../../source/charset';
 import { REFUSALS } from '../../source/client';
@@ -77,6 +78,7 @@ export function openEndpoint(
   const meaningOf = (response: RawResponse) =>
     interpretResponse(response, {
       responseKey: '',
+      shape: new AnswerShape(),
       idField: 'id',
       updatedField: 'updated',
       paging: { style: 'none' },

@@ -23,8 +23,8 @@ it.each([
   ['users', { ...users, users: [{ id: 'a' }] }, { kind: users.kind, etag: '"b2/y"' }],
   [
     'data.list.users',
-    { ok: 'yes', data: { list: { page: 1, users: [] }, sum: 4 } },
-    { ok: 'yes', data: { sum: 0 } },
+    { ok: 'yes', data: { list: { page: 1, users: [] }, total: 4 } },
+    { ok: 'yes', data: { total: 0 } },
   ],
   ['data.users', { code: 0, message: 'OK', data: { users: [] } }, { code: 0, message: 'OK', data: [] }],
   ['data.users', { code: 0, message: 'OK', data: { users: [] } }, { code: 0, message: 'OK' }],
@@ -37,14 +37,20 @@ it.each([
   },
 );
 
-it.each([
-  ['another member', { ...bundle, items: [{ id: 'b' }] }],
-  ['another word', { ...bundle, resourceType: 'OperationOutcome' }],
-  ['no word', { ...bundle, type: 7 }],
-  ['an object at its place', { ...bundle, entry: { id: 'b' } }],
-])('it is not if there is %s', async (_, two) => {
-  const found = second([{ ...bundle, entry: [{ id: 'a' }] }, two], 'entry');
-  expect(await failureOf(found)).toMatchObject({ code: 'SOURCE_WRONG_SHAPE' });
+it.each<[string, object, object]>([
+  ['another member', { ...bundle, entry: [] }, { ...bundle, items: [{ id: 'b' }] }],
+  ['another word', { ...bundle, entry: [] }, { ...bundle, resourceType: 'OperationOutcome' }],
+  ['another word beside its holder', { is: 'up', entry: { entry: [] } }, { is: 'down' }],
+  ['another word in an object', { meta: { now: 'up' }, entry: [] }, { meta: { now: 'down' } }],
+  ['another number', { ret: 0, entry: [] }, { ret: -1 }],
+  ['another number as a text', { result: '00', entry: [] }, { result: '22' }],
+  ['a text where there was none', { notice: null, entry: [] }, { notice: 'Server is busy' }],
+  ['a flag', { isLimitReached: false, entry: [] }, { isLimitReached: true }],
+  ['the id of an error', { errorId: 0, entry: [] }, { errorId: 17 }],
+  ['a list that had rows beside it', { entry: [], old: [{ id: 'a' }] }, { old: [{ id: 'a' }] }],
+  ['an object at its place', { ...bundle, entry: [] }, { ...bundle, entry: { id: 'b' } }],
+])('it is not if there is %s', async (_, one, two) => {
+  expect(await failureOf(second([one, two], 'entry'))).toMatchObject({ code: 'SOURCE_WRONG_SHAPE' });
 });
 
 it('it is not if no answer came before, nor if it reports an error', async () => {

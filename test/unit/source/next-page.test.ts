@@ -370,7 +370,6 @@ describe('a counted page', () => {
       expect(await said(paging, { ipos: [], meta: { more: false, total: 12 } })).toEqual([true, 12]);
       expect(await said(paging, { ipos: [], meta: { more: true, total: '12' } })).toEqual([false, 12]);
       expect(await said(paging, { ipos: [], meta: { more: null, total: -1 } })).toEqual([undefined, null]);
-      expect(await said(paging, { ipos: [], meta: { more: -1, total: 0 } })).toEqual([true, 0]);
       expect(await said(paging, { ipos: [], meta: { total: 1.5 } })).toEqual([undefined, null]);
       expect(await said(paging, { ipos: [] })).toEqual([undefined, null]);
       expect(await said({ style }, { ipos: [], meta: { more: false } })).toEqual([undefined, undefined]);

@@ -1,4 +1,5 @@
 import { answerLimits } from '../../../src/json/limits';
+import { AnswerShape } from '../../../src/source/answer-shape';
 import { usualAuth } from '../../../src/source/api-access';
 import { interpretResponse, type PolicyContext, type RawResponse } from '../../../src/source/response-policy';
 import { bodyOf } from '../../support/body';
@@ -9,6 +10,9 @@ const nowMs = Date.parse('2026-03-01T00:00:00Z');
 const keep = (text: string) => text;
 const echoedToken = { remove: keep, isIn: () => false };
 const limits = answerLimits(64 * 2 ** 20);
+/** Of a feed that has been read before. */
+const shape = new AnswerShape();
+shape.note({});
 
 function interpret(
   body: string | Buffer,
@@ -24,6 +28,7 @@ function interpret(
     },
     {
       responseKey: 'ipos',
+      shape: new AnswerShape(),
       idField: 'id',
       updatedField: 'updated',
       omit: [],
@@ -447,7 +452,7 @@ describe('the charset of an answer', () => {
       read = body.kept().toString();
       return [];
     };
-    await interpret(latin1, 200, type('iso-8859-1'), { readRows });
+    await interpret(latin1, 200, type('iso-8859-1'), { readRows, shape });
     expect(read).toBe(text);
   });
 });
@@ -511,13 +516,13 @@ describe('a reader of rows', () => {
 
   it('is asked first, about an answer that may hold a page, and whether the token is in it', async () => {
     const small = { ...limits, rows: 3 };
-    expect(await interpret('[1,2,3]', 200, {}, { readRows, limits: small })).toEqual({
+    expect(await interpret('[1,2,3]', 200, {}, { readRows, shape, limits: small })).toEqual({
       kind: 'page',
       rows,
       next: null,
     });
     const echoed = { ...echoedToken, isIn: () => true };
-    await interpret('[1,2,3]', 203, {}, { readRows, echoedToken: echoed });
+    await interpret('[1,2,3]', 203, {}, { readRows, shape, echoedToken: echoed });
     expect(asked).toEqual([
       [7, true, 3],
       [7, false, limits.rows],
@@ -527,7 +532,11 @@ describe('a reader of rows', () => {
   });
 
   it('leaves an answer that it cannot read to the parser', async () => {
-    expect(await interpret('[1]', 200, {}, { readRows })).toEqual({ kind: 'page', rows: [1], next: null });
+    expect(await interpret('[1]', 200, {}, { readRows, shape })).toEqual({
+      kind: 'page',
+      rows: [1],
+      next: null,
+    });
     expect(asked).toHaveLength(1);
   });
 });
