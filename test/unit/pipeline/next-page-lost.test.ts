@@ -305,7 +305,9 @@ it.each(
 describe.each([
   ...(['cursor', 'link'] as const).map((style) => ({ style, says: 'more to depth' }) as const),
   ...(['page', 'offset'] as const).map((style) => ({ style, says: 'total to depth' }) as const),
-])('an API %j whose pages stop at 500 rows as if these were all', (traits) => {
+  { style: 'cursor', endsEmpty: true, says: 'more to depth' },
+  { style: 'page', says: 'total to depth', pastEnd: 'first page', sized: false },
+] as const)('an API %j whose pages stop at 500 rows as if these were all', (traits) => {
   it.each([100, 90])(
     'has no live record deleted as rows move behind them, by pages of %i',
     async (pageSize) => {
@@ -596,8 +598,8 @@ it.each([{ style: 'cursor' }, { style: 'link' }, { style: 'cursor', endsEmpty: t
       await publisher.poll();
       expect(publisher.offset().last_complete_scan_ms).toBe(publisher.clock.ms);
     }
-    // The rows that leave the end may still be behind a limit of 200 rows.
-    expect(warnings()).toMatch(/^(Feed ipos: the API ended behind exactly 200 rows.*|)$/);
+    // By cursor and link, the rows that leave the end may be behind a limit of 200 rows.
+    expect(warnings().replace(/Feed ipos: the API ended behind exactly 200 rows\..*/, '')).toBe('');
   },
 );
 

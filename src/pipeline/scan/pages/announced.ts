@@ -13,7 +13,7 @@ export type HiddenRows =
   | { readonly by: 'itself'; readonly rows: number }
   | { readonly by: 'total'; readonly total: number; readonly shown: number };
 
-/** Feed → most rows that its pages by number have had, and most rows in front of such a page, since the start of this process. */
+/** Feed → most rows that its pages have had, and most rows in front of such a page, since the start of this process. */
 const mostShown = new WeakMap<Feed, { readonly rows: number; readonly begin: number }>();
 
 /** Feeds whose totals count the rows that were asked for. */
@@ -103,7 +103,7 @@ export class Announced {
     const isAgain = facts.length > 0;
     const first = this.latestTotal?.from === from ? this.latestTotal.total : null;
     const total = isAgain ? first : told;
-    if (total === null || total === shown)
+    if (total === null || total <= shown)
       this.noteLimit({ from, n, shown, length, isFull, isWhole }, { isAgain, isRefused: facts === noRows });
     const isSaid = isLast !== null && !isAgain;
     if (isSaid || total === null || total <= shown || total - shown < mayLack) return;
@@ -113,7 +113,7 @@ export class Announced {
 
   /** Takes note if the rows end where a limit may be. What the API says of that end may be about the rows up to the limit. */
   noteLimit({ from, n, shown, length, isFull, isWhole }: PagesEnd, how: Omit<WholeEnd, 'isFull'> = {}): void {
-    this.noteRows(shown, from);
+    if (n > 0 || length >= this.feed.pageSize) this.noteRows(shown, from);
     if (isWhole && n > 0) this.noteWholeEnd(shown, shown - length, { isFull, ...how });
   }
 
@@ -126,7 +126,7 @@ export class Announced {
     const before = mostShown.get(this.feed) ?? { rows: 0, begin: 0 };
     const isDisproved = isFull ? before.begin >= rows : isRefused || before.rows > rows;
     if (rows % 100 === 0 && this.lacks(rows) && !isDisproved) this.noteCut(rows, 0);
-    // Pages that come again may have been counted twice.
+    // The first pages may have been counted twice.
     if (isAgain) return;
     mostShown.set(this.feed, { rows: Math.max(rows, before.rows), begin: Math.max(begin, before.begin) });
   }

@@ -95,12 +95,22 @@ export class NamedNext {
     this.announced.hidden ??= lost;
   }
 
+  /** All pages of the feed were read. */
+  private noteEnd(paging: Paging): void {
+    const lengths = this.lengths.filter((length) => length > 0);
+    const last = lengths.at(-1) ?? 0;
+    if (lengths.length < 2) return;
+    // Pages that overlap show rows twice.
+    for (const rows of new Set([this.shown.size, this.rows]))
+      this.announced.noteWholeEnd(rows, rows - last, { isFull: isLikeNamed(paging, last) });
+  }
+
   private async isLost(last: LastPage): Promise<boolean> {
     const { page, paging, n, isWhole } = last;
     const { length } = page.facts;
-    if (length === 0 || pagingKind(this.feed) === 'single') return false;
-    if (isWhole && n > 0 && this.lengths.length > n)
-      this.announced.noteWholeEnd(this.rows, this.rows - length, { isFull: isLikeNamed(paging, length) });
+    if (pagingKind(this.feed) === 'single') return false;
+    if (isWhole && this.lengths.length > n) this.noteEnd(paging);
+    if (length === 0) return false;
     if (this.rows === this.announced.trueEnd) return false;
     const isLost = n === 0 ? await this.isFirstLost(last) : await this.isLaterLost(last);
     if (isLost === false) this.announced.trueEnd = this.rows;

@@ -216,19 +216,19 @@ export class PageReader {
     const { total, facts } = page;
     if (facts.length === 0) return this.noteEnd(from, page, before).then(() => page);
     const read = { from, n, pageSize: this.known.pageSize, page };
-    const rows = before + facts.length;
-    const full = this.fullLength(n);
+    const [rows, full, isWhole] = [before + facts.length, this.fullLength(n), this.isWhole(from)];
     const isFull = facts.length >= full;
     // Numbers that count from 1 show the first page twice, and a total may count no further than that page.
     const isFirstTwice = n === 1 && this.isLearned && this.known.unit === null;
     if (!isFirstTwice && beginsAgain(read, this.counted, this.first)) {
       this.end = this.counted;
+      const ended = { ...this.counted!, shown: before, length: full, isFull: true, isWhole };
+      this.announced.noteLimit(ended, { isAgain: true });
       return pageBehind(this.counted!.page);
     }
     const isLast = page.isLast ?? this.announced.isLast(total, rows, facts.length, full);
     // Some APIs count the rows of a page, or compare them with the size that was asked for. If they cap it, each page looks like the last.
     const isShort = this.feed.parameters.pageSize === null ? !isFull : facts.length < this.feed.pageSize;
-    const isWhole = this.isWhole(from);
     const isDoubtful = isWhole ? this.announced.lacks(rows) : isFull && mayBeCap(facts);
     const isProved = isLast && !(isShort && (isDoubtful || this.endTest.isThorough));
     this.end = isProved ? read : null;
