@@ -208,7 +208,7 @@ export function serveCommands(deps: ServeCommandsDeps) {
     acquired(feed: string): void {
       const now = clock();
       for (const [id, record] of kept) {
-        if (record.feed !== feed) continue;
+        if (record.feed !== feed || isClosing) continue;
         kept.delete(id);
         if (record.expires_ms > now) void accept(record);
       }

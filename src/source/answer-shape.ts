@@ -1,71 +1,23 @@
 import { isObject, type Members } from '../json/dotted-path';
 
-/** Members that differ from answer to answer: places of pages, counts, times and marks of the answer itself. */
-const CHANGING = new Set([
-  ...[
-    'total',
-    'totals',
-    'count',
-    'offset',
-    'skip',
-    'start',
-    'page',
-    'pages',
-    'limit',
-    'size',
-    'per',
-    'number',
-  ],
-  ...['next', 'prev', 'previous', 'first', 'last', 'self', 'cursor', 'token', 'link', 'links', 'url', 'href'],
-  ...['after', 'before', 'from', 'to', 'current'],
-  ...[
-    'etag',
-    'id',
-    'uuid',
-    'time',
-    'timestamp',
-    'date',
-    'updated',
-    'took',
-    'elapsed',
-    'duration',
-    'request',
-    'trace',
-  ],
-]);
-/** Flags that differ, too. */
-const CHANGING_FLAGS = new Set([
-  'more',
-  'next',
-  'previous',
-  'first',
-  'last',
-  'done',
-  'end',
-  'final',
-  'truncated',
-]);
-/** A member with such a word in its name reports how the request went. */
-const REPORTS = new Set([
-  'error',
-  'errors',
-  'err',
-  'fail',
-  'failed',
-  'code',
-  'status',
-  'state',
-  'message',
-  'msg',
-  'reason',
-]);
+const words = (text: string) => new Set(text.split(' '));
+
+/** In the names of members that differ from answer to answer: places of pages, counts, times and marks of the answer itself. */
+const CHANGING = words(
+  'total totals count size limit offset skip start page pages per current first last next prev previous after before from to self ' +
+    'cursor token link links url href etag id uuid time timestamp date updated took elapsed duration',
+);
+/** The same for flags. */
+const CHANGING_FLAGS = words('more next previous first last done end final truncated');
+/** In the names of members that report how the request went. */
+const REPORTS = words('error errors err fail failed code status state message msg reason');
 /** A longer text is not kept. */
 const MOST_CHARACTERS = 200;
 const [MOST_MEMBERS, MOST_LEVELS] = [100, 5];
 
-/** What stands beside the list in the answers of a feed, by which an answer that leaves out an empty list is recognized. */
+/** The members beside the list in the answers of a feed. They tell an answer that leaves out an empty list from other answers. */
 export class AnswerShape {
-  /** Of the latest answer with a list: its members, without lists. */
+  /** The members of the latest answer with a list, without lists. */
   private latest: Members | null = null;
 
   /** An answer with a list was noted. */
@@ -106,9 +58,9 @@ function isLike(before: Members, members: Members, [onTheWay, ...way]: readonly 
     const isOnTheWay = name === onTheWay && way.length > 0;
     if (isObject(value) && isObject(was)) return isLike(was, value, isOnTheWay ? way : []);
     if (isOnTheWay) return false;
-    const words = name.split(/[^a-zA-Z]+|(?<=[a-z])(?=[A-Z])/).map((word) => word.toLowerCase());
     const changing = typeof value === 'boolean' ? CHANGING_FLAGS : CHANGING;
-    const mayChange = words.some((word) => changing.has(word)) && !words.some((word) => REPORTS.has(word));
+    const named = name.split(/[^a-zA-Z]+|(?<=[a-z])(?=[A-Z])/).map((word) => word.toLowerCase());
+    const mayChange = named.some((word) => changing.has(word)) && !named.some((word) => REPORTS.has(word));
     return mayChange || (was !== undefined && value === was);
   });
 }

@@ -53,7 +53,7 @@ export interface PolicyContext
     Pick<FeedDefinition, 'omit' | 'responseKey' | 'updatedField'> {
   readonly echoedToken: EchoedToken;
   readonly readRows?: RowReader | undefined;
-  /** Of the feed. */
+  /** The feed's own. */
   readonly shape: AnswerShape;
   /** The request asks for rows since a moment, so 304 (which it did not provoke by a condition) means that there are none. */
   readonly mayBeUnmodified?: boolean;
@@ -83,6 +83,7 @@ export async function interpretResponse(
   const decoded = inUtf8(answer.body, headers['content-type'], mayHoldPage(status));
   if (decoded.body === null) return answered('SOURCE_CHARSET', decoded.why, answer);
   const { body } = decoded;
+  // A reader of rows teaches nothing of what stands beside them.
   const isShapeWanted = !shape.isKnown && responseKey !== '';
   if (readRows !== undefined && mayHoldPage(status) && !isNextInBody(answer.paging) && !isShapeWanted) {
     const rows = readRows(body, (text) => !echoedToken.isIn(text), limits.rows);

@@ -280,8 +280,8 @@ export class PageReader {
   /** Learns how long pages are that name a next one, and notices a page that does not name it any more. */
   private async testNext(from: number, n: number, page: FetchedPage): Promise<void> {
     this.namedNext.note(n, page);
-    const whole = { isNew: this.isNew, isWhole: this.isWhole(from), fullLength: this.fullLength() };
-    if (page.next === null) return this.namedNext.test({ page, paging: this.known, from, n, ...whole });
+    const walk = { isNew: this.isNew, isWhole: this.isWhole(from), fullLength: this.fullLength() };
+    if (page.next === null) return this.namedNext.test({ page, paging: this.known, from, n, ...walk });
     if (n === 0) this.known = withNamed(this.known, page.facts.length, this.feed);
   }
 
