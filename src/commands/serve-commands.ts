@@ -51,7 +51,7 @@ export function serveCommands(deps: ServeCommandsDeps) {
   const codec = commandCodec(topic, registry, { passesOver });
   const ownerId = randomUUID();
   const ledger = createLedger();
-  /** Not settled by what was read, and of feeds that this process does not own, or not yet. */
+  /** Requests for feeds that this process does not own yet. Nobody has accepted or withdrawn them, as far as it has read. */
   const kept = new Map<string, CommandRecord>();
   /** Read, answered by `accepted`, and not read back yet. */
   const accepting = new Map<string, CommandRecord>();

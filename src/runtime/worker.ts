@@ -120,12 +120,12 @@ export async function runWorker(
 
 /**
  * A log that knows which feeds this process owns, from acquire to release, and reports each transaction.
- * @param of is told of each feed that this process owns from now on, or no longer
+ * @param listener is told of each feed that this process owns from now on, or no longer
  */
 function ownedLog(
   log: CommitLog,
   tell: Tell,
-  of: { acquired(feed: string): void; lost(feed: string): void },
+  listener: { acquired(feed: string): void; lost(feed: string): void },
 ) {
   const epochs = new Map<string, string>();
   return {
@@ -137,7 +137,7 @@ function ownedLog(
         const { feed } = topics;
         const session = await log.acquire(topics, signal, grant);
         epochs.set(feed, session.ownerEpoch);
-        of.acquired(feed);
+        listener.acquired(feed);
         return {
           ...session,
           async commit(batch) {
@@ -155,7 +155,7 @@ function ownedLog(
           async release() {
             if (epochs.get(feed) === session.ownerEpoch) {
               epochs.delete(feed);
-              of.lost(feed);
+              listener.lost(feed);
             }
             await session.release();
           },

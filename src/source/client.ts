@@ -1,6 +1,7 @@
 import { joinSignals, sharedController, unlessAborted } from '../async/wait';
 import { type ErrorCode, errorKinds, HighwaterError } from '../errors';
 import type { AuthScheme, FeedDefinition } from '../feeds/definition';
+import { AnswerShape } from '../json/answer-shape';
 import { answerLimits } from '../json/limits';
 import type { Logger } from '../logging/logger';
 import { activeContext, failSpan, type SpanOptions, traced } from '../logging/tracing';
@@ -9,7 +10,6 @@ import { proxyPasswords } from '../secrets/proxy-passwords';
 import { createRedactor, type Redact } from '../secrets/redaction';
 import type { TokenDoubt } from '../secrets/token-doubt';
 import { type AnswerAges, answerAges } from './answer-age';
-import { AnswerShape } from './answer-shape';
 import { type ApiAccess, authHeaders, secretsOf, tokenParameter, usualAuth } from './api-access';
 import { type GrantedToken, withoutValue } from './granted-token';
 import { createAgents, type HttpLimits, type HttpRequest, httpRequest } from './http-request';

@@ -1,11 +1,11 @@
 import { pause } from '../../async/wait';
 import { type ErrorCode, errorKinds, HighwaterError } from '../../errors';
+import { AnswerShape } from '../../json/answer-shape';
 import { answerLimits } from '../../json/limits';
 import { parseJson } from '../../json/parse-json';
 import { echoedToken } from '../../secrets/echoed-token';
 import { proxyPasswords } from '../../secrets/proxy-passwords';
 import { createRedactor } from '../../secrets/redaction';
-import { AnswerShape } from '../../source/answer-shape';
 import { type ApiAccess, authHeaders, secretsOf, tokenParameter } from '../../source/api-access';
 import { inUtf8 } from '../../source/charset';
 import { REFUSALS } from '../../source/client';

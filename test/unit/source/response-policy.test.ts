@@ -1,5 +1,5 @@
+import { AnswerShape } from '../../../src/json/answer-shape';
 import { answerLimits } from '../../../src/json/limits';
-import { AnswerShape } from '../../../src/source/answer-shape';
 import { usualAuth } from '../../../src/source/api-access';
 import { interpretResponse, type PolicyContext, type RawResponse } from '../../../src/source/response-policy';
 import { bodyOf } from '../../support/body';
@@ -10,7 +10,7 @@ const nowMs = Date.parse('2026-03-01T00:00:00Z');
 const keep = (text: string) => text;
 const echoedToken = { remove: keep, isIn: () => false };
 const limits = answerLimits(64 * 2 ** 20);
-/** Of a feed that has been read before. */
+/** Nothing stands beside the list. A reader of rows is asked once a shape is known. */
 const shape = new AnswerShape();
 shape.note({});
 

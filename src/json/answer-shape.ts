@@ -1,4 +1,4 @@
-import { isObject, type Members } from '../json/dotted-path';
+import { isObject, type Members } from './dotted-path';
 
 const words = (text: string) => new Set(text.split(' '));
 
