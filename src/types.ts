@@ -153,6 +153,9 @@ export interface ScanProgress {
   readonly paging: Paging;
 }
 
+/** The rows that a scan cannot have shown, up to its latest page. */
+export type ScanEnd = Pick<ScanProgress, 'leavesOut' | 'hiddenThrough'>;
+
 /**
  * The server's paging, as far as the feed has learned it. The specification says "page offset, 0 to 100000": it may count pages or
  * records, from 0 or from 1, and the server may give fewer records than were asked for.

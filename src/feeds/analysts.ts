@@ -11,7 +11,6 @@ export const analysts: FeedDefinition = {
   parameters: { page: 'page', pageSize: 'pageSize', updatedSince: 'updated' },
   query: {},
   pageSize: 1000,
-  pagingLimit: 100_000,
   symbolField: null,
   unknowns: { emptyText: false, zero: [], zeroWithout: {} },
   transitions: [],

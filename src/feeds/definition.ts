@@ -49,8 +49,11 @@ export interface FeedDefinition {
   readonly query: Readonly<Record<string, string>>;
   /** Records asked for in one request. */
   readonly pageSize: number;
-  /** Greatest record position that the endpoint's paging reaches within one window. */
-  readonly pagingLimit: number;
+  /**
+   * Greatest record position that the endpoint's paging reaches within one window. Default: 100,000, and a round number of rows below it
+   * may be a limit, too.
+   */
+  readonly pagingLimit?: number | undefined;
   /** Dotted Avro path of the ticker symbol, carried in the `symbol` header; null when records have none. */
   readonly symbolField: string | null;
   /** Values by which the vendor says "unknown". They become null. */

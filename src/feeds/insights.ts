@@ -18,7 +18,6 @@ export const insights: FeedDefinition = {
   // Without dates the endpoint answers the latest day only: every request names a range that holds everything.
   query: { date_from: '1970-01-01', date_to: '2999-12-31' },
   pageSize: 1000,
-  pagingLimit: 100_000,
   symbolField: 'security.symbol',
   unknowns: { emptyText: false, zero: [], zeroWithout: {} },
   transitions: [

@@ -14,7 +14,6 @@ export const ipos: FeedDefinition = {
   parameters: { page: 'page', pageSize: 'pagesize', updatedSince: 'parameters[updated]' },
   query: {},
   pageSize: 1000,
-  pagingLimit: 100_000,
   symbolField: 'ticker',
   unknowns: {
     emptyText: true,

@@ -3,6 +3,7 @@ import { rowKeys } from '../feeds/row-keys';
 import type { Logger } from '../logging/logger';
 import { type Source, sourceFromNow } from '../source/source';
 import type { FeedState } from '../state/feed-state';
+import type { ScanEnd } from '../types';
 import { learnedPaging, shownRecords } from './position';
 import { scan } from './scan/scan';
 
@@ -13,7 +14,7 @@ export interface LookDeps {
   readonly state: Pick<FeedState, 'offset' | 'records'>;
   readonly logger: Logger;
   /** Called with the rows of every page of every round. */
-  readonly witnesses: Set<(rows: readonly unknown[], leavesOut?: boolean) => void>;
+  readonly witnesses: Set<(rows: readonly unknown[], end?: ScanEnd) => void>;
 }
 
 /** Unix seconds. */

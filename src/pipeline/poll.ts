@@ -106,7 +106,7 @@ export async function poll(deps: PollDeps, round: Round, signal: AbortSignal): P
       }
       doubts.endPage(changes.outdated);
       batch.add(page, changes.news(decoded), pending);
-      for (const witness of witnesses) witness(page.rows, page.progress.leavesOut);
+      for (const witness of witnesses) witness(page.rows, page.progress);
 
       if (batch.isDue() || signal.aborted || !(await ahead.isNextWithin(LINGER_MS))) {
         await batch.flush(); // the state moves when this is committed, and only then; the next page is compared meanwhile

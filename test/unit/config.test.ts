@@ -814,7 +814,6 @@ feeds:
       parameters: { page: 'page', pageSize: 'pagesize', updatedSince: 'parameters[updated]' },
       query: {},
       pageSize: 1_000,
-      pagingLimit: 100_000,
       symbolField: null,
       unknowns: { emptyText: false, zero: [], zeroWithout: {} },
       transitions: [expect.objectContaining({ kind: 'field', schema: join(cwd, 'conf', 'confirmed.avsc') })],

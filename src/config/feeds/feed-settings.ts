@@ -178,7 +178,7 @@ export const feedSettings = z
         ),
       pageSize: wholeNumber(1, 100_000).describe('Records asked for in one request. Default: 1000.'),
       pagingLimit: wholeNumber(1, 1_000_000_000).describe(
-        'Greatest record position that paging reaches. Default: 100000.',
+        'Greatest record position that paging reaches. Default: 100000, and [a round number of rows](scan.md#what-an-api-has-to-keep-and-what-is-noticed) below it may be a limit, too.',
       ),
       symbolField: text('a field').nullable().describe('Dotted path of the ticker symbol, or `null`.'),
       unknowns: z
@@ -291,7 +291,6 @@ const newFeed: Omit<FeedDefinition, 'name' | 'topic'> = {
   parameters: { page: null, pageSize: null, updatedSince: null },
   query: {},
   pageSize: 1_000,
-  pagingLimit: 100_000,
   symbolField: null,
   unknowns: { emptyText: false, zero: [], zeroWithout: {} },
   transitions: [],

@@ -6,6 +6,8 @@ import { learnedPaging } from '../position';
 export interface AbsenceProbe {
   /** @param ids of records in doubt @returns the ids that are proved to be gone */
   gone(ids: readonly string[]): Promise<string[]>;
+  /** Records were not proved to be gone because a limit of paging may hide them. */
+  readonly mayBeHidden: boolean;
 }
 
 /**
@@ -49,8 +51,9 @@ export async function absenceProbe(
     return everything;
   }
 
-  return {
-    async gone(some) {
+  const probe = {
+    mayBeHidden: false,
+    async gone(some: readonly string[]) {
       const isProvable = (id: string): boolean =>
         records.find(id) !== -1 && !(feed.updatedField === null && firstSights.isRecent(id, Date.now()));
       const asked = some
@@ -67,12 +70,15 @@ export async function absenceProbe(
         const holdsKnown = sight.leastKnown < Number.POSITIVE_INFINITY;
         // It may have moved there since it was last shown.
         const mayBeHidden = sight.hiddenThrough !== null && least <= sight.hiddenThrough;
-        const isShown = sight.through >= Math.floor(least) && holdsKnown && !mayBeHidden;
-        if (isShown && !sight.rows.has(id)) gone.push(id);
+        const isShown = sight.through >= Math.floor(least) && holdsKnown;
+        if (!isShown || sight.rows.has(id)) continue;
+        if (mayBeHidden) probe.mayBeHidden = true;
+        else gone.push(id);
       }
       return gone;
     },
   };
+  return probe;
 }
 
 /**

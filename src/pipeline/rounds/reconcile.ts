@@ -2,6 +2,7 @@ import { createBreather, inSlices } from '../../async/slices';
 import { rowKeys } from '../../feeds/row-keys';
 import { sourceFromNow } from '../../source/source';
 import type { FeedState, Records } from '../../state/feed-state';
+import type { ScanEnd } from '../../types';
 import { type MissedRow, MOST_MISSED, PageChanges } from '../changes/page-changes';
 import { noteCommitted, type PollDeps, poll } from '../poll';
 import { learnedPaging, pagingFields, shownRecords } from '../position';
@@ -64,6 +65,7 @@ export interface ReconcileResult {
     | 'too-many'
     | 'rows-without-id'
     | 'not-proved'
+    | 'round-number'
     | 'too-large'
     | 'scan-not-complete'
     | 'old-answers'
@@ -88,9 +90,9 @@ export async function reconcile(
   const { records } = state;
   const keys = rowKeys(feed);
   let withoutId = 0;
-  let leavesOut = false;
-  const witness = (rows: readonly unknown[], hasLeftOut = false): void => {
-    leavesOut = hasLeftOut;
+  let latest: ScanEnd | undefined;
+  const witness = (rows: readonly unknown[], end?: ScanEnd): void => {
+    latest = end;
     for (const row of rows) {
       const id = keys.id(row);
       if (id === null) withoutId++;
@@ -123,8 +125,8 @@ export async function reconcile(
       }
       isComplete = await readAll({ ...deps, source }, options, found, tell, 2, signal);
       // The second scan may have skipped rows that moved during it, and so may a poll whose rows move as fast as it reads.
-      for (let polls = 0; polls === 0 || (leavesOut && polls < MOST_POLLS); polls++) {
-        leavesOut = false;
+      for (let polls = 0; polls === 0 || (latest?.leavesOut && polls < MOST_POLLS); polls++) {
+        latest = undefined;
         await options.poll();
       }
     }
@@ -141,7 +143,8 @@ export async function reconcile(
     if (missing.count === 0) return await ended(deps, options, withheld(null));
     if (isOld) return withheld('old-answers');
     // The missing records may have moved into the seconds that were left out.
-    if (leavesOut) return await ended(deps, options, withheld('not-proved'));
+    if (latest?.leavesOut)
+      return await ended(deps, options, withheld(unproved(typeof latest.hiddenThrough === 'number')));
     const { allowDeletes } = options;
     // One of them may be a record that came without its id.
     if (allowDeletes === null && withoutId > 0) return withheld('rows-without-id');
@@ -172,12 +175,15 @@ export async function reconcile(
     }
     // Some of them may have been shown since.
     const left = (await count(records, isMissing)).count - (options.dryRun ? deleted : 0);
-    const why = left === 0 ? null : left === tooLarge ? 'too-large' : 'not-proved';
+    const why = left === 0 ? null : left === tooLarge ? 'too-large' : unproved(probe.mayBeHidden);
     return await ended(deps, options, { ...found, deleted, missing: left, withheldIds: kept, why });
   } finally {
     deps.witnesses.delete(witness);
   }
 }
+
+/** @param mayBeHidden by a limit of paging */
+const unproved = (mayBeHidden: boolean) => (mayBeHidden ? 'round-number' : 'not-proved');
 
 /** After this many last polls that have left out the latest seconds, nothing is proved. */
 const MOST_POLLS = 3;

@@ -96,7 +96,7 @@ function oneDayTooWide(feed: Feed, date: string, error: HighwaterError): Highwat
   if (error.code !== 'SCAN_BEYOND_REACH') return error;
   return new HighwaterError(
     'SCAN_BEYOND_REACH',
-    `The day ${date} of feed ${feed.name} holds more records than paging reaches (${feed.pagingLimit}).`,
+    `The day ${date} of feed ${feed.name} holds more records than paging reaches (${pagingReach(feed)}).`,
     { cause: error },
   );
 }

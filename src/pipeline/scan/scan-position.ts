@@ -195,7 +195,7 @@ export class ScanPosition {
     const message =
       `Feed ${feed}: the API ended behind exactly ${rows} rows. Many APIs show no more than a round number of rows, and nothing ` +
       'tells whether there are more here. If there are, ask for fewer at once (parameters.updatedSince, or the query of the feed), or declare ' +
-      'pagingLimit. If not, this ends when another number of rows comes.';
+      `it (pagingLimit: ${rows}). If not, this ends when another number of rows comes, or declare a greater pagingLimit.`;
     remind(this.feed, 'limit', () => this.logger.warn(message, { feed }));
   }
 

@@ -85,8 +85,8 @@ it('a poll says that it has left out the latest seconds, since rows move as fast
   const { publisher, counts } = await start({ style: 'page' }, 1);
   await publisher.poll();
   let last: boolean | undefined;
-  publisher.owned().deps.witnesses.add((_, leavesOut) => {
-    last = leavesOut;
+  publisher.owned().deps.witnesses.add((_, end) => {
+    last = end?.leavesOut;
   });
   const said: unknown[] = [];
   for (const isRestless of [true, false]) {
@@ -110,7 +110,7 @@ it.each([
   const poll = async () => {
     await publisher.poll();
     polls++;
-    for (const witness of deps.witnesses) witness([], polls <= times);
+    for (const witness of deps.witnesses) witness([], { leavesOut: polls <= times });
   };
   const options = { dryRun: false, allowDeletes: null, between: none, rest: none, poll };
   expect(await reconcile(deps, options, new AbortController().signal)).toMatchObject(result);

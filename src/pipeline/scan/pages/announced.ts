@@ -80,6 +80,7 @@ export class Announced {
   }
 
   private noteCut(rows: number, from: number): void {
+    if (rows < (this.feed.pagingLimit ?? 0)) return;
     this.cutAt = rows;
     const through = from + (this.feed.windowSeconds ?? Number.POSITIVE_INFINITY);
     this.hiddenThrough = Math.max(through, this.hiddenThrough ?? 0);

@@ -43,7 +43,7 @@ export function pagingKind({ paging, parameters }: FeedDefinition): PagingKind {
 
 /** The greatest record position that paging reaches. */
 export function pagingReach(feed: FeedDefinition): number {
-  return pagingKind(feed) === 'numbered' ? feed.pagingLimit : Number.POSITIVE_INFINITY;
+  return pagingKind(feed) === 'numbered' ? (feed.pagingLimit ?? 100_000) : Number.POSITIVE_INFINITY;
 }
 
 /** The least number of requests of a poll that reads everything, because there is no filter by `updated`; else null. */
