@@ -1,4 +1,5 @@
 import type { ApiConfig } from '../config/load-config';
+import { remind } from '../logging/remind';
 import type { ApiAccess, Grant } from '../source/api-access';
 import { type ClosableSource, createSource, type SourceOptions } from '../source/client';
 import { type GrantedToken, grantedToken } from '../source/granted-token';
@@ -7,7 +8,7 @@ import { createRequestBudget, type RequestBudget, type RequestPriority } from '.
 interface ClientOptions
   extends Pick<SourceOptions, 'logger' | 'tell'>,
     Partial<Pick<SourceOptions, 'limits'>> {
-  /** Called for each page that is late, with a line for people. */
+  /** Called for each page that is late, with a line for people. Default: it is logged now and then. */
   readonly onLate?: (waiting: string) => void;
 }
 
@@ -46,7 +47,10 @@ export function createApiClients(api: ApiConfig, options: ClientOptions) {
       const asked = Symbol();
       const timer = setTimeout(() => {
         late.set(asked, feed.name);
-        options.onLate?.(waitsFor(feed.name)!);
+        const { onLate, logger } = options;
+        const waiting = waitsFor(feed.name)!;
+        if (onLate !== undefined) onLate(waiting);
+        else remind(feed, 'late', () => logger.info(waiting, { feed: feed.name }));
       }, LATE_MS).unref();
       return client.fetchPage(feed, page, signal).finally(() => {
         clearTimeout(timer);

@@ -93,6 +93,14 @@ it('recovers by itself when the server does, without a change lost', async () =>
   expect((await logged('ipos')).at(-1)!.key).toBe('written-meanwhile');
 });
 
+it('says that it waits for a page of an API that does not answer', async () => {
+  const info = jest.spyOn(logger, 'info');
+  api.fault({ fault: { kind: 'hang', when: 'before' }, feed: 'ipos', probability: 1 } as never);
+  void worker(true);
+  const said = `Waiting for a page of ipos from ${api.url}.`;
+  await until(() => info.mock.calls.some(([message]) => message === said));
+});
+
 it('ends after the page under way when it is told to', async () => {
   let pages = 0;
   const result = worker(false, () => pages++);
