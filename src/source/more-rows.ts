@@ -134,19 +134,19 @@ export function signsOfMore(
 }
 
 /**
- * The member by which an answer says that a next page follows, for an answer that names none where the feed's paging looks; null: none.
- * A total counts other rows at some APIs, and a time may be when to ask again.
+ * What an answer that names no next page where the feed's paging looks says of one: the member that says that it follows, or whether a flag
+ * says that none does. A total counts other rows at some APIs, and a time may be when to ask again.
  */
-export function moreBy(body: unknown, rowsPath: string): string | null {
+export function saidOfNext(body: unknown, rowsPath: string): { moreBy: string | null; isEnd: boolean } {
   const members = membersBeside(body, rowsPath);
   const flags = members.flatMap((member) => flagOf(member, rowsPath)).filter(({ isSure }) => isSure);
-  if (flags.some(({ isMore }) => !isMore)) return null;
+  if (flags.some(({ isMore }) => !isMore)) return { moreBy: null, isEnd: true };
   const links = linkSigns(
     members.filter(({ value }) => !isTime(value)),
     body,
     rowsPath,
   );
-  return [...flags, ...links].find(({ isSure }) => isSure)?.path ?? null;
+  return { moreBy: [...flags, ...links].find(({ isSure }) => isSure)?.path ?? null, isEnd: false };
 }
 
 function linkSigns(members: readonly Member[], body: unknown, rowsPath: string): MoreSign[] {

@@ -27,9 +27,10 @@ export interface NextPageContext extends Pick<FeedDefinition, 'idField'> {
 export type NextPage = ({ readonly kind: 'next' } & Following) | SourceFailure;
 
 /** What an answer says about the pages behind it. */
-export type Following = Pick<SourcePage, 'next' | 'isLast' | 'total'>;
+export type Following = Pick<SourcePage, 'next' | 'isLast' | 'total' | 'isEndSaid'>;
 
-const none: NextPage = { kind: 'next', next: null };
+const none = { kind: 'next', next: null } as const;
+const noneSaid = { ...none, isEndSaid: true } as const;
 
 /** Whether the body of an answer has to be parsed to find the next page. */
 export function isNextInBody(paging: PagingStyle): boolean {
@@ -65,14 +66,17 @@ export function nextPage(
     const { from, lastRow, hasMore } = paging;
     if (lastRow !== undefined) return behindLastRow(rows, answer, { ...paging, lastRow }, context);
     const more = moreAt(answer, hasMore);
-    if (more === false) return none;
+    if (more === false) return noneSaid;
     const found = cursorAt(answer, from!, context);
     const isLost = found.kind === 'next' && found.next === null && more === true;
-    return isLost ? { ...found, isLast: false } : found;
+    return isLost ? { ...none, isLast: false } : found;
   }
   if (paging.style === 'page' || paging.style === 'offset') return counted(answer, paging);
   if (paging.style !== 'link') return none;
-  if (paging.from === null) return ownLink(nextLink(linkHeader), context);
+  if (paging.from === null) {
+    const link = nextLink(linkHeader);
+    return link === null && nextLink(linkHeader, 'prev') !== null ? noneSaid : ownLink(link, context);
+  }
   const found = textAt(answer, paging.from, context);
   return found.kind === 'failure' ? found : ownLink(found.next, context);
 }
@@ -113,7 +117,8 @@ function behindLastRow(
   context: NextPageContext,
 ): NextPage {
   const more = moreAt(answer, hasMore);
-  if (more === false || (rows.length === 0 && more !== true)) return none;
+  if (more === false) return noneSaid;
+  if (rows.length === 0 && more !== true) return none;
   const found = textAt(rows.at(-1), lastRow, context);
   if (found.kind === 'next' && found.next !== null && isShared(rows, found.next, lastRow, context))
     return failure(
@@ -145,14 +150,15 @@ const NONE = '-1';
 
 function cursorAt(answer: unknown, path: string, context: NextPageContext): NextPage {
   const found = textAt(answer, path, context);
-  return found.kind === 'next' && found.next === NONE ? none : found;
+  return found.kind === 'next' && found.next === NONE ? noneSaid : found;
 }
 
 /** @param path its end may be the place of an item in a list */
 function textAt(holder: unknown, path: string, { request }: NextPageContext): NextPage {
-  const value = valueAtPath(holder, path) ?? itemAt(holder, path) ?? '';
+  const found = valueAtPath(holder, path);
+  const value = found ?? itemAt(holder, path) ?? '';
   // Some APIs give these values on the last page.
-  if (value === '' || value === false) return none;
+  if (value === '' || value === false) return found === undefined ? none : noneSaid;
   if (typeof value === 'string') return { kind: 'next', next: value };
   if (typeof value === 'number' || value instanceof ExactNumber) return { kind: 'next', next: String(value) };
   const within = ['href', 'url'].find((name) => typeof valueAtPath(value, name) === 'string');
@@ -200,12 +206,12 @@ const linkPattern = /<([^<>]*)>((?:\s*;\s*[^\s"=;,<>]+(?:\s*=\s*(?:"(?:[^"\\]|\\
 const parameterPattern = /;\s*([^\s"=;,<>]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",;<>]*)))?/g;
 
 /** The target of `rel="next"` in a `Link` header (RFC 8288), as it is written there; null if there is none. */
-export function nextLink(header: string | undefined): string | null {
+export function nextLink(header: string | undefined, type = 'next'): string | null {
   for (const [, target = '', parameters = ''] of (header ?? '').matchAll(linkPattern)) {
     // Only the first rel of a link counts.
     const rel = [...parameters.matchAll(parameterPattern)].find(([, name]) => name?.toLowerCase() === 'rel');
     const types = (rel?.[2] ?? rel?.[3] ?? '').toLowerCase().split(/\s+/);
-    if (types.includes('next')) return target.trim();
+    if (types.includes(type)) return target.trim();
   }
   return null;
 }

@@ -24,7 +24,7 @@ import {
   saysFailure,
   vendorMessage,
 } from './error-report';
-import { moreBy } from './more-rows';
+import { saidOfNext } from './more-rows';
 import {
   type Following,
   isEndUnsaid,
@@ -324,24 +324,26 @@ function answered(code: ErrorCode, what: string, { request, status }: Answer): S
   return failure(code, `${request} answered ${status} with ${what}`);
 }
 
-/** As `SourcePage.moreBy`; null: nothing says so. */
-function namedElsewhere(parsed: unknown, { headers, paging, responseKey }: Answer): string | null {
-  if (!isEndUnsaid(paging)) return null;
-  if (nextLink(headers.link) !== null) return 'Link';
-  return moreBy(parsed, responseKey);
+/** What an answer that names no next page says of one elsewhere. */
+function saidElsewhere(parsed: unknown, { headers, paging, responseKey }: Answer) {
+  if (!isEndUnsaid(paging)) return { moreBy: null, isEnd: false };
+  if (nextLink(headers.link) !== null) return { moreBy: 'Link', isEnd: false };
+  return saidOfNext(parsed, responseKey);
 }
 
 function page(rows: Rows | SourceFailure, parsed: unknown, answer: Answer): ReadRows | SourceFailure {
   if ('kind' in rows) return rows;
-  const next = nextPage(rows, parsed, answer.headers.link, answer);
-  if (next.kind === 'failure') return next;
+  const found = nextPage(rows, parsed, answer.headers.link, answer);
+  if (found.kind === 'failure') return found;
+  const { isEndSaid = false, ...next } = found;
   const kept = answer.omit.length === 0 ? { rows } : withoutMembers(rows, answer.omit);
   const partial = isObject(parsed) ? partialBy(parsed) : null;
-  const more = rows.length > 0 && next.next === null ? namedElsewhere(parsed, answer) : null;
+  const said = rows.length > 0 && next.next === null ? saidElsewhere(parsed, answer) : null;
+  const more = said?.moreBy ?? null;
   return {
     ...{ ...next, kind: 'page', ...kept },
     ...(rows === noList && { isVague: true }),
     ...(partial !== null && { partialBy: partial }),
-    ...(more !== null && { moreBy: more }),
+    ...(more !== null ? { moreBy: more } : (isEndSaid || said?.isEnd) && { isEndSaid: true }),
   };
 }

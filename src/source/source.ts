@@ -77,6 +77,8 @@ export interface SourcePage {
   readonly total?: number | null;
   /** An answer that names no next page says that one follows, at the member with this path, or by the header `Link`. */
   readonly moreBy?: string;
+  /** An answer that names no next page says that none follows: by nothing at the place of its name, a flag, or a link to the page before alone. */
+  readonly isEndSaid?: boolean;
   /** The answer says that it has left out rows, at the member with this path. */
   readonly partialBy?: string;
   /** The answer holds no list of rows, such as `{}`, and was taken for an empty one. */

@@ -43,6 +43,8 @@ export interface VendorShape {
   readonly endsOnItself: boolean;
   /** No answer names a next page any more, for example since the member has another name. */
   readonly isNextLost: boolean;
+  /** The last page of a cursor or a link says that it is the last. */
+  readonly saysEnd: boolean;
   /** A page begins with the last row of the page before. */
   readonly overlaps: boolean;
   /** A link or a cursor holds a page number; else it holds a place in the order. */
@@ -142,6 +144,7 @@ export const plainShape: VendorShape = {
   endsInLast: false,
   endsOnItself: false,
   isNextLost: false,
+  saysEnd: false,
   overlaps: false,
   linksNumbers: false,
   isCut: false,
@@ -185,6 +188,7 @@ export const anyShape = {
   endsInLast: fc.boolean(),
   endsOnItself: fc.boolean(),
   isNextLost: fc.constant(false),
+  saysEnd: fc.boolean(),
   overlaps: fc.boolean(),
   linksNumbers: fc.boolean(),
   isCut: fc.boolean(),
@@ -423,7 +427,9 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
       const inMs = ({ updated, ...row }: VendorRow) => ({ ...row, updated: Math.round(updated * 1_000) });
       const rows = shape.fractions ? (page.rows as VendorRow[]).map(inMs) : page.rows;
       const clocks = { serverDateMs: shape.dateless ? null : nowMs(), receivedAtMs: ownMs() };
-      return vendor.shows({ ...page, rows, ...clocks }, request);
+      const isNumbered = ['page', 'offset', 'none'].includes(shape.style);
+      const isEndSaid = shape.saysEnd && !isNumbered && !shape.isNextLost && page.next === null;
+      return vendor.shows({ ...page, rows, ...clocks, isEndSaid }, request);
     },
   };
   return vendor;

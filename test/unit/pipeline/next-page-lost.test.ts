@@ -85,6 +85,69 @@ it.each(['cursor', 'link'] as const)(
   },
 );
 
+describe.each<Partial<VendorShape>>([
+  { style: 'cursor', sized: false },
+  { style: 'cursor', otherSizes: 'ignored' },
+  { style: 'link', sized: false },
+])('an API %j whose last page says that it is the last', (traits) => {
+  it.each([251, 51])(
+    'is read, and has a record deleted that is gone, as whole pages of %i rows are left',
+    async (rows) => {
+      await start({ ...traits, saysEnd: true }, rows, 50);
+      await publisher.poll();
+      const { last_complete_scan_ms } = publisher.offset();
+      publisher.vendor.rows.delete('r020');
+      await publisher.restart();
+      await publisher.poll();
+      expect(publisher.offset()).toMatchObject({ last_error: null, last_complete_scan_ms: NOW_MS });
+      expect(last_complete_scan_ms).toBe(NOW_MS);
+      expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+      expect(warnings()).toBe('');
+    },
+  );
+
+  it.each([
+    [300, 100],
+    [300, 50],
+  ])(
+    'is read, but has no record deleted while %i rows stay that many on pages of %i',
+    async (rows, pageSize) => {
+      await start({ ...traits, saysEnd: true }, rows, pageSize);
+      await publisher.poll();
+      publisher.vendor.rows.delete('r020');
+      write('new', NOW - 1);
+      await publisher.poll();
+      expect(publisher.offset()).toMatchObject({ last_error: null, last_complete_scan_ms: NOW_MS });
+      expect(await publisher.reconcile()).toMatchObject({ deleted: 0, missing: 1, why: 'round-number' });
+      write('another', NOW - 1);
+      await publisher.poll();
+      expect(await publisher.reconcile()).toMatchObject({ deleted: 1, why: null });
+    },
+  );
+
+  it('is read after a start, but has no record deleted, as the last full page is left', async () => {
+    await start({ ...traits, saysEnd: true }, 101, 100);
+    await publisher.poll();
+    publisher.vendor.rows.delete('r020');
+    const feed = { ...publisher.feed };
+    await publisher.restart({ feed });
+    await publisher.poll();
+    expect(publisher.offset()).toMatchObject({ last_error: null, last_complete_scan_ms: NOW_MS });
+    expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 0, missing: 1, why: 'round-number' });
+  });
+
+  it('is doubted as before once it names no next page and does not say so', async () => {
+    await start({ ...traits, saysEnd: true }, 51, 50);
+    await publisher.poll();
+    publisher.shape.isNextLost = true;
+    await publisher.poll();
+    expect(publisher.offset().last_error).toMatch(
+      /^POLL_NOT_COUNTED: an answer of 50 rows names no next page/,
+    );
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+  });
+});
+
 it.each([1, 40])(
   'a feed of which %i records are left counts as read, even if the size of a page is ignored',
   async (left) => {

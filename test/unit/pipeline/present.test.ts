@@ -26,6 +26,7 @@ function answer({ rows = [['x', 500]], server = 1000, own = server, atMs = 0 }: 
     total: null,
     partialBy: null,
     moreBy: null,
+    isEndSaid: false,
     isVague: false,
     serverSecond: server,
     ownSecond: own,

@@ -51,6 +51,29 @@ it.each<[string | undefined, PagingStyle, object]>([
   expect([read.next, read.moreBy]).toEqual([null, by]);
 });
 
+it.each<[true | undefined, PagingStyle, object, string?]>([
+  [true, { ...cursor, hasMore: 'meta.more' }, { meta: { more: false } }],
+  [true, { ...cursor, lastRow: 'id', hasMore: 'more' }, { more: false }],
+  [true, cursor, { meta: { next: null } }],
+  [true, cursor, { meta: { next: '' } }],
+  [true, cursor, { meta: { next: -1 } }],
+  [true, cursor, { done: true }],
+  [true, inBody, { next: null }],
+  [true, { style: 'link', from: null }, {}, '<https://api.example/ipos?page=1>; rel="prev"'],
+  // It may be named elsewhere.
+  [undefined, cursor, {}],
+  [undefined, cursor, { meta: { next: null, next_page_token: 'b' } }],
+  [undefined, cursor, { meta: { next: 'b' }, done: true }],
+  [undefined, { style: 'link', from: null }, {}, '<https://api.example/ipos>; rel="self"'],
+  [undefined, { style: 'link', from: null }, { done: true }],
+])('an answer says by itself that no page follows: %s (%j, %j)', async (said, paging, beside, link) => {
+  const api = await server((_, response) =>
+    sendJson(response, { ipos: rows, ...beside }, 200, link === undefined ? {} : { link }),
+  );
+  const read = await source(api.url).fetchPage(pagedBy(paging), page, never);
+  expect(read.isEndSaid).toBe(said);
+});
+
 it.each<[string | undefined, PagingStyle]>([
   ['Link', { style: 'none' }],
   ['Link', inBody],

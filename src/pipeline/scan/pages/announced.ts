@@ -70,7 +70,12 @@ export class Announced {
 
   /** @param from the rows are those from this second on */
   noteRows(rows: number, from: number): void {
-    if (isRoundLimit(rows)) this.noteCut(rows, from);
+    if (this.mayBeLimit(rows)) this.noteCut(rows, from);
+  }
+
+  /** Whether the rows end where many APIs have a limit, and the feed declares no greater one. */
+  mayBeLimit(rows: number): boolean {
+    return isRoundLimit(rows) && rows >= (this.feed.pagingLimit ?? 0);
   }
 
   /** A refusal has ended full pages. A limit of paging may be there, too, most often at hundreds of rows. */

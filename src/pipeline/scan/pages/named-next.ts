@@ -4,7 +4,7 @@ import type { Announced, HiddenRows } from './announced';
 import { ContinuedPages } from './continued-pages';
 import { mayBeCap } from './end-test';
 import type { FetchedPage } from './page-facts';
-import { isRoundLimit, pagingKind } from './paging';
+import { pagingKind } from './paging';
 import { unlessRefused } from './refusals';
 
 /**
@@ -96,20 +96,21 @@ export class NamedNext {
   }
 
   /** All pages of the feed were read. */
-  private noteEnd(paging: Paging): void {
+  private noteEnd({ page, paging }: LastPage): void {
     const lengths = this.lengths.filter((length) => length > 0);
     const last = lengths.at(-1) ?? 0;
-    if (lengths.length < 2) return;
+    const isFull = isLikeNamed(paging, last);
+    if (lengths.length < 2 && !(isFull && page.isEndSaid)) return;
     // Pages that overlap show rows twice.
     for (const rows of new Set([this.shown.size, this.rows]))
-      this.announced.noteWholeEnd(rows, rows - last, { isFull: isLikeNamed(paging, last) });
+      this.announced.noteWholeEnd(rows, rows - last, { isFull });
   }
 
   private async isLost(last: LastPage): Promise<boolean> {
-    const { page, paging, n, isWhole } = last;
+    const { page, n, isWhole } = last;
     const { length } = page.facts;
     if (pagingKind(this.feed) === 'single') return false;
-    if (isWhole && this.lengths.length > n) this.noteEnd(paging);
+    if (isWhole && this.lengths.length > n) this.noteEnd(last);
     if (length === 0) return false;
     if (this.rows === this.announced.trueEnd) return false;
     const isLost = n === 0 ? await this.isFirstLost(last) : await this.isLaterLost(last);
@@ -127,6 +128,8 @@ export class NamedNext {
     // A page with fewer rows has rows behind it, and must name a next page.
     const isSmaller = smaller !== null && smaller.facts.length < length;
     if (!isSmaller && !isLikeNamed(paging, length)) return false;
+    // Known records may be gone. A member that has another name by now would not be there.
+    if (isWhole && !isSmaller && page.isEndSaid) return null;
     if (isWhole || this.isNamed) return isWhole;
     // The first page of the whole feed names a next one, as pages of this API do.
     return ((await this.firstPage(0, paging.pageSize))?.next ?? null) === null;
@@ -160,12 +163,12 @@ export class NamedNext {
     }
     const lacksSome = !this.goesOn(later) && (!isWhole || this.shown.size < this.announced.shownRecords);
     if (!lacksSome || !isLikeNamed(paging, length) || this.lengths.length <= n) return null;
-    if (isWhole && isRoundLimit(rows)) return true;
+    if (isWhole && this.announced.mayBeLimit(rows)) return true;
     this.announced.noteRows(rows, from);
     const showAsMany = await this.otherPagesShowAsMany(from, length);
     if (showAsMany !== null) return !showAsMany;
     // Ties that hide records show others twice, so the sum is right.
-    return (isWhole && rows < this.announced.shownRecords) || null;
+    return (isWhole && !page.isEndSaid && rows < this.announced.shownRecords) || null;
   }
 
   /** Whether a scan in order asks for the rows behind the page. A filter with a lag may show only rows in front of the second that was asked for. */

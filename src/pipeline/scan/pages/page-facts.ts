@@ -104,6 +104,7 @@ export interface FetchedPage {
   readonly total: number | null;
   readonly partialBy: string | null;
   readonly moreBy: string | null;
+  readonly isEndSaid: boolean;
   /** As in `ScanPage`. */
   readonly isVague: boolean;
   /** The server's clock when it answered; the own clock where the answer has no date. Unix seconds. */
@@ -130,6 +131,7 @@ export function fetchedPage(page: SourcePage, keys: RowKeys, ask: () => Promise<
     total: page.total ?? null,
     partialBy: page.partialBy ?? null,
     moreBy: page.moreBy ?? null,
+    isEndSaid: page.isEndSaid ?? false,
     isVague: page.isVague ?? false,
     serverSecond,
     ownSecond,
