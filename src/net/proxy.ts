@@ -4,7 +4,7 @@ import { getProxyForUrl } from 'proxy-from-env';
 
 /** The proxy that the environment names for an address, its user and password decoded: axios would send them as they are written. */
 export function proxyFor(url: string) {
-  const named = getProxyForUrl(url);
+  const named = withScheme(getProxyForUrl(url));
   if (!URL.canParse(named) || isNearby(new URL(url).hostname)) return null;
   const { protocol, hostname: host, port, username, password } = new URL(named);
   const auth = { username: decodePercent(username), password: decodePercent(password) };
@@ -14,6 +14,12 @@ export function proxyFor(url: string) {
     port: Number(port || (protocol === 'https:' ? 443 : 80)),
     ...(username && { auth }),
   };
+}
+
+/** Without a scheme in the environment, `proxy-from-env` takes that of the address. Other programs speak HTTP to such a proxy. */
+function withScheme(named: string): string {
+  const [, bare] = /^https:\/\/(.*)/.exec(named) ?? [];
+  return bare !== undefined && Object.values(process.env).includes(bare) ? `http://${bare}` : named;
 }
 
 /** NO_PROXY may name networks, as clusters do (10.0.0.0/8). `proxy-from-env` knows only names, and axios trusts a proxy that it is given. */

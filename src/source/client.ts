@@ -215,14 +215,14 @@ async function answerOf(deps: AskDeps, onStatus: (status: number) => void): Prom
   onStatus(response.status);
   const receivedAtMs = now();
   const agedMs = ages.ageOf(`${address} ${body ?? ''}`, response.headers, receivedAtMs);
-  const { continuation, readRows, updatedSince } = page;
+  const { continuation, readRows } = page;
   const { idField, omit, responseKey, updatedField } = feed;
   const read = await interpretResponse(response, {
     ...asked,
     ...{ idField, omit, responseKey, updatedField, readRows, signal, nowMs: receivedAtMs },
     shape: deps.shape,
     echoedToken: deps.echoed,
-    mayBeUnmodified: feed.parameters.updatedSince !== null && updatedSince > 0 && continuation === undefined,
+    mayBeUnmodified: feed.parameters.updatedSince !== null && continuation === undefined,
     hasCursor: continuation !== undefined,
     limits: answerLimits(limits.bodyLimitBytes),
   });

@@ -78,7 +78,7 @@ export function nextPage(
     return link === null && nextLink(linkHeader, 'prev') !== null ? noneSaid : ownLink(link, context);
   }
   const found = textAt(answer, paging.from, context);
-  return found.kind === 'failure' ? found : ownLink(found.next, context);
+  return found.kind === 'failure' || found.next === null ? found : ownLink(found.next, context);
 }
 
 /** What the flag says; undefined: nothing. With an exclamation mark before its path, it is true on the last page. */

@@ -55,7 +55,7 @@ export interface PolicyContext
   readonly readRows?: RowReader | undefined;
   /** The feed's own. */
   readonly shape: AnswerShape;
-  /** The request asks for rows since a moment, so 304 (which it did not provoke by a condition) means that there are none. */
+  /** The request has a filter, so 304 (which it did not provoke by a condition) means that there are no rows. */
   readonly mayBeUnmodified?: boolean;
   /** The request carries a cursor. Some APIs call it a token, too. */
   readonly hasCursor?: boolean;
@@ -78,8 +78,8 @@ export async function interpretResponse(
 ): Promise<ReadRows | SourceFailure> {
   const answer: Answer = { ...context, ...response };
   const { status, headers, readRows, echoedToken, limits, responseKey, shape } = answer;
-  const isEmpty = status === 204 || (status === 304 && answer.mayBeUnmodified);
-  if (isEmpty) return { kind: 'page', rows: [], next: null };
+  if (status === 204) return { kind: 'page', rows: [], next: null };
+  if (status === 304 && answer.mayBeUnmodified) return { kind: 'page', rows: [], next: null, isVague: true };
   const decoded = inUtf8(answer.body, headers['content-type'], mayHoldPage(status));
   if (decoded.body === null) return answered('SOURCE_CHARSET', decoded.why, answer);
   const { body } = decoded;

@@ -77,7 +77,7 @@ export interface SourcePage {
   readonly total?: number | null;
   /** An answer that names no next page says that one follows, at the member with this path, or by the header `Link`. */
   readonly moreBy?: string;
-  /** An answer that names no next page says that none follows: by nothing at the place of its name, a flag, or a link to the page before alone. */
+  /** An answer that names no next page says that none follows: by `null` where it would be named, a flag, or a `Link` to the page before. */
   readonly isEndSaid?: boolean;
   /** The answer says that it has left out rows, at the member with this path. */
   readonly partialBy?: string;

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { registryHttp } from '../../../src/avro/registry/confluent-registry-http';
 import { sender } from '../../../src/delivery/send';
+import { proxyFor } from '../../../src/net/proxy';
 import { authority } from '../../support/certificates';
 import { endsWithTest } from '../../support/ends';
 import { startHttpServer } from '../../support/http-server';
@@ -69,6 +70,15 @@ it.each([
   const { url } = await server((_, response) => void response.end('{"ipos":[]}'));
   const { rows } = await source(url.replace('127.0.0.1', host)).fetchPage(feed, page, never);
   expect([rows, asked]).toEqual([[], expected]);
+});
+
+it.each([
+  ['proxy.example:3128', 'http:'],
+  ['me:pass@proxy.example:3128', 'http:'],
+  ['https://proxy.example:3128', 'https:'],
+])('the proxy %s of an API with TLS is spoken to by %s', (named, protocol) => {
+  process.env.https_proxy = named;
+  expect(proxyFor('https://api.example')).toMatchObject({ protocol, host: 'proxy.example', port: 3_128 });
 });
 
 it('a proxy that wants a password is named as what stands between', async () => {
