@@ -55,7 +55,7 @@ const reasons: Record<NonNullable<ReconcileResult['why']>, string> = {
   'not-proved':
     'the answers around them do not prove that they are gone; no number helps, but a later record that the API shows does',
   'round-number':
-    'the API ended behind a round number of rows, which may be the most that it shows, and they may be behind it; no number helps, but another number of rows does, and so does pagingLimit of the feed, if the API is known to show more',
+    'the API ended behind a round number of rows or pages, which may be the most that it shows, and they may be behind it; no number helps, but another number of rows does, and so does pagingLimit of the feed, if the API is known to show more',
   'too-large': 'their deletes are larger than the log takes, and are kept as dead letters',
   'scan-not-complete': 'a scan did not reach its end',
   'old-answers': 'the second scan got answers that a cache had kept since the first one',

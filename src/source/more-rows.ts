@@ -134,19 +134,24 @@ export function signsOfMore(
 }
 
 /**
- * What an answer that names no next page where the feed's paging looks says of one: the member that says that it follows, or whether a flag
- * says that none does. A total counts other rows at some APIs, and a time may be when to ask again.
+ * What an answer that names no next page where the feed's paging looks says of one: the member that says that it follows, and whether this is
+ * the end: true: a flag says so; false: a member may lead on; null: nothing is said. A total counts other rows at some APIs, and a time may
+ * be when to ask again.
  */
-export function saidOfNext(body: unknown, rowsPath: string): { moreBy: string | null; isEnd: boolean } {
+export function saidOfNext(
+  body: unknown,
+  rowsPath: string,
+): { moreBy: string | null; isEnd: boolean | null } {
   const members = membersBeside(body, rowsPath);
   const flags = members.flatMap((member) => flagOf(member, rowsPath)).filter(({ isSure }) => isSure);
-  if (flags.some(({ isMore }) => !isMore)) return { moreBy: null, isEnd: true };
   const links = linkSigns(
     members.filter(({ value }) => !isTime(value)),
     body,
     rowsPath,
   );
-  return { moreBy: [...flags, ...links].find(({ isSure }) => isSure)?.path ?? null, isEnd: false };
+  const isEnd = links.length > 0 ? false : flags.length > 0 || null;
+  if (flags.some(({ isMore }) => !isMore)) return { moreBy: null, isEnd };
+  return { moreBy: [...flags, ...links].find(({ isSure }) => isSure)?.path ?? null, isEnd };
 }
 
 function linkSigns(members: readonly Member[], body: unknown, rowsPath: string): MoreSign[] {

@@ -75,7 +75,7 @@ export function nextPage(
   if (paging.style !== 'link') return none;
   if (paging.from === null) {
     const link = nextLink(linkHeader);
-    return link === null && nextLink(linkHeader, 'prev') !== null ? noneSaid : ownLink(link, context);
+    return link === null && /\brel="?prev/i.test(linkHeader ?? '') ? noneSaid : ownLink(link, context);
   }
   const found = textAt(answer, paging.from, context);
   return found.kind === 'failure' || found.next === null ? found : ownLink(found.next, context);
@@ -206,12 +206,12 @@ const linkPattern = /<([^<>]*)>((?:\s*;\s*[^\s"=;,<>]+(?:\s*=\s*(?:"(?:[^"\\]|\\
 const parameterPattern = /;\s*([^\s"=;,<>]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",;<>]*)))?/g;
 
 /** The target of `rel="next"` in a `Link` header (RFC 8288), as it is written there; null if there is none. */
-export function nextLink(header: string | undefined, type = 'next'): string | null {
+export function nextLink(header: string | undefined): string | null {
   for (const [, target = '', parameters = ''] of (header ?? '').matchAll(linkPattern)) {
     // Only the first rel of a link counts.
     const rel = [...parameters.matchAll(parameterPattern)].find(([, name]) => name?.toLowerCase() === 'rel');
     const types = (rel?.[2] ?? rel?.[3] ?? '').toLowerCase().split(/\s+/);
-    if (types.includes(type)) return target.trim();
+    if (types.includes('next')) return target.trim();
   }
   return null;
 }

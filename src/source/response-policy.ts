@@ -326,8 +326,8 @@ function answered(code: ErrorCode, what: string, { request, status }: Answer): S
 
 /** What an answer that names no next page says of one elsewhere. */
 function saidElsewhere(parsed: unknown, { headers, paging, responseKey }: Answer) {
-  if (!isEndUnsaid(paging)) return { moreBy: null, isEnd: false };
-  if (nextLink(headers.link) !== null) return { moreBy: 'Link', isEnd: false };
+  if (!isEndUnsaid(paging)) return { moreBy: null, isEnd: null };
+  if (nextLink(headers.link) !== null) return { moreBy: 'Link', isEnd: null };
   return saidOfNext(parsed, responseKey);
 }
 
@@ -344,6 +344,6 @@ function page(rows: Rows | SourceFailure, parsed: unknown, answer: Answer): Read
     ...{ ...next, kind: 'page', ...kept },
     ...(rows === noList && { isVague: true }),
     ...(partial !== null && { partialBy: partial }),
-    ...(more !== null ? { moreBy: more } : (isEndSaid || said?.isEnd) && { isEndSaid: true }),
+    ...(more !== null ? { moreBy: more } : (said?.isEnd ?? isEndSaid) && { isEndSaid: true }),
   };
 }

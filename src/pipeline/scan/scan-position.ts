@@ -191,11 +191,12 @@ export class ScanPosition {
   }
 
   private warnOfLimit(rows: number): void {
-    const { name: feed } = this.feed;
+    const { name: feed, parameters } = this.feed;
+    const isReachable = this.reader.kind === 'numbered' && parameters.updatedSince !== null;
     const message =
-      `Feed ${feed}: the API ended behind exactly ${rows} rows. Many APIs show no more than a round number of rows, and nothing ` +
-      'tells whether there are more here. If there are, ask for fewer at once (parameters.updatedSince, or the query of the feed), or declare ' +
-      `it (pagingLimit: ${rows}). If not, this ends when another number of rows comes, or declare a greater pagingLimit.`;
+      `Feed ${feed}: the API ended behind exactly ${rows} rows. Many APIs show no more than a round number of rows or pages, and nothing ` +
+      'tells whether there are more here. If there are, ask for fewer at once (parameters.updatedSince, or the query of the feed)' +
+      `${isReachable ? `, or declare it (pagingLimit: ${rows})` : ''}. If not, this ends when another number of rows comes, or declare a greater pagingLimit.`;
     remind(this.feed, 'limit', () => this.logger.warn(message, { feed }));
   }
 

@@ -136,6 +136,23 @@ describe.each<Partial<VendorShape>>([
     expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 0, missing: 1, why: 'round-number' });
   });
 
+  it('has no live record deleted as rows move behind its last page', async () => {
+    await start({ ...traits, saysEnd: true, order: 'newest', says: 'more to depth', depth: 250 }, 250, 50);
+    await publisher.poll();
+    for (const id of ['new1', 'new2']) write(id, NOW - 1);
+    await publisher.poll();
+    expect(await publisher.reconcile()).toMatchObject({ deleted: 0, missing: 2, why: 'round-number' });
+  });
+
+  it('is doubted if more records are missing than are deleted unasked', async () => {
+    await start({ ...traits, saysEnd: true }, 60, 50);
+    Object.assign(publisher.feed, { deleteShare: 0.05 });
+    await publisher.poll();
+    for (let i = 0; i < 10; i++) publisher.vendor.rows.delete(`r00${i}`);
+    await publisher.poll();
+    expect(publisher.offset().last_error).toMatch(/^POLL_NOT_COUNTED: an answer of 50 rows/);
+  });
+
   it('is doubted as before once it names no next page and does not say so', async () => {
     await start({ ...traits, saysEnd: true }, 51, 50);
     await publisher.poll();

@@ -60,8 +60,11 @@ it.each<[true | undefined, PagingStyle, object, string?]>([
   [true, cursor, { done: true }],
   [true, inBody, { '@odata.nextLink': null }],
   [true, { style: 'link', from: null }, {}, '<https://api.example/ipos?page=1>; rel="prev"'],
+  [true, { style: 'link', from: null }, {}, '<https://api.example/ipos?page=1>; rel="previous"'],
   // It may be named elsewhere.
   [undefined, cursor, {}],
+  [undefined, cursor, { meta: { next: null }, end_cursor: 'b' }],
+  [undefined, cursor, { done: true, response: { nextPageToken: 'b' } }],
   [undefined, cursor, { meta: { next: null, next_page_token: 'b' } }],
   [undefined, cursor, { meta: { next: 'b' }, done: true }],
   [undefined, { style: 'link', from: null }, {}, '<https://api.example/ipos>; rel="self"'],

@@ -124,14 +124,20 @@ export class Announced {
   }
 
   /**
-   * The API may show no more than some hundreds of rows of the whole feed, and known records may have moved behind them. A read with more
-   * rows disproves that. If all pages are full, only a page that began there does: full pages of another size may pass a limit by some rows.
+   * The API may show no more than some hundreds of rows of the whole feed, or pages, if it calls a full one the last, and known records may
+   * have moved behind them. A read with more rows disproves that. If all pages are full, only a page that began there does: full pages of
+   * another size may pass a limit by some rows.
    * @param begin rows in front of the last page
    */
-  noteWholeEnd(rows: number, begin: number, { isFull, isAgain = false, isRefused = false }: WholeEnd): void {
+  noteWholeEnd(
+    rows: number,
+    begin: number,
+    { isFull, isSaid, isAgain = false, isRefused = false }: WholeEnd,
+  ): void {
     const before = mostShown.get(this.feed) ?? { rows: 0, begin: 0 };
     const isDisproved = isFull ? before.begin >= rows : isRefused || before.rows > rows;
-    if (rows % 100 === 0 && this.lacks(rows) && !isDisproved) this.noteCut(rows, 0);
+    const mayBeLimit = rows % 100 === 0 || (isFull && isSaid);
+    if (mayBeLimit && this.lacks(rows) && !isDisproved) this.noteCut(rows, 0);
     // The first pages may have been counted twice.
     if (isAgain) return;
     mostShown.set(this.feed, { rows: Math.max(rows, before.rows), begin: Math.max(begin, before.begin) });
@@ -142,6 +148,8 @@ export class Announced {
 interface WholeEnd {
   /** The last one is as long as pages get. */
   readonly isFull: boolean;
+  /** It says itself that it is the last. */
+  readonly isSaid?: boolean;
   /** Rows come again behind it. */
   readonly isAgain?: boolean;
   /** A page behind it is refused. */

@@ -67,6 +67,12 @@ export class NamedNext {
     for (const key of keys) this.shown.add(key);
   }
 
+  /** No more records are missing than are deleted unasked. */
+  private get mayBeGone(): boolean {
+    const { shownRecords } = this.announced;
+    return shownRecords - this.shown.size <= Math.max(1, this.feed.deleteShare * shownRecords);
+  }
+
   private get rows(): number {
     return this.lengths.reduce((sum, length) => sum + length, 0);
   }
@@ -103,7 +109,7 @@ export class NamedNext {
     if (lengths.length < 2 && !(isFull && page.isEndSaid)) return;
     // Pages that overlap show rows twice.
     for (const rows of new Set([this.shown.size, this.rows]))
-      this.announced.noteWholeEnd(rows, rows - last, { isFull });
+      this.announced.noteWholeEnd(rows, rows - last, { isFull, isSaid: page.isEndSaid });
   }
 
   private async isLost(last: LastPage): Promise<boolean> {
@@ -129,7 +135,7 @@ export class NamedNext {
     const isSmaller = smaller !== null && smaller.facts.length < length;
     if (!isSmaller && !isLikeNamed(paging, length)) return false;
     // Known records may be gone. A member that has another name by now would not be there.
-    if (isWhole && !isSmaller && page.isEndSaid) return null;
+    if (isWhole && !isSmaller && page.isEndSaid && this.mayBeGone) return null;
     if (isWhole || this.isNamed) return isWhole;
     // The first page of the whole feed names a next one, as pages of this API do.
     return ((await this.firstPage(0, paging.pageSize))?.next ?? null) === null;
