@@ -3,14 +3,10 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'libsql';
 import { connect } from '../../src/consumer/connect';
-import { openWriter } from '../../src/log/local/writer';
-import { feedTopics } from '../../src/log/topics';
 import { createRandom } from '../../src/simulator/random';
 import { startSimulator } from '../../src/simulator/simulator';
 import { type CliProcess, cliStarter } from '../faults/cli-process';
-import { testFeed } from '../support/feeds';
 import { withLogFile } from '../support/judge/log-file';
-import { batch, record } from '../support/log-records';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 import { say, seed, setting, soakFolder } from './soak';
@@ -176,52 +172,3 @@ function assertNothingLost(published: number): void {
   expect(images.every(([, image, event]) => image === event)).toBe(true);
   expect(Math.max(...numbers.map(([number]) => number))).toBe(published);
 }
-
-/** Its commit included: a commit of a page waits for one step at most. */
-it('says how long a step takes', async () => {
-  const topics = feedTopics(testFeed('ipos'), '');
-  const writer = openWriter({
-    file: path.join(folder, 'steps', 'highwater.db'),
-    busyTimeoutMs: 5_000,
-    logger: undefined,
-    limits: { ageMs: null, bytes: 20_000_000 },
-  });
-  const owned = await writer.claimFeed(topics, 'epoch');
-  const { name, partitions } = topics.changes;
-  const page = Array.from({ length: 500 }, (_, i) =>
-    record(name, `${i}`, Buffer.alloc(2_000, i), { timestamp: 1 }),
-  );
-  const commits = { alone: [] as number[], beside: [] as number[] };
-  const steps: number[] = [];
-  let cpuUs = 0;
-  const timed = async (into: number[], work: () => Promise<unknown>) => {
-    const began = performance.now();
-    await work();
-    into.push(performance.now() - began);
-  };
-  const commit = (into: number[], n: number) =>
-    timed(into, () => writer.commit(batch({ ownerEpoch: 'epoch' }, topics, page, n), 'epoch', owned));
-  for (let n = 1; n <= 20; n++) await commit(commits.alone, n);
-  for (let n = 21; n <= 150; n++) {
-    for (let i = 0; i < 3; i++) {
-      const before = process.cpuUsage();
-      await timed(steps, () => writer.expire([{ name, partitions }]));
-      const { user, system } = process.cpuUsage(before);
-      cpuUs += user + system;
-    }
-    await commit(commits.beside, n);
-    await delay(0);
-  }
-  await writer.close();
-  const at = (all: readonly number[], share: number) =>
-    [...all].sort((a, b) => a - b)[Math.min(all.length - 1, Math.floor(share * all.length))]!.toFixed(1);
-  const figures = (all: readonly number[]) =>
-    `half ${at(all, 0.5)} ms, 99 % ${at(all, 0.99)} ms, most ${at(all, 1)} ms`;
-  say(
-    [
-      `steps          ${steps.length}: ${figures(steps)}; ${(cpuUs / steps.length / 1_000).toFixed(1)} ms of CPU each`,
-      `commits alone  500 records each: ${figures(commits.alone)}`,
-      `beside steps   ${figures(commits.beside)}`,
-    ].join('\n'),
-  );
-}, 600_000);
