@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
 /** Counts the checks, and prints a line for each on stdout. */
 export interface Results {
   readonly passed: number;
@@ -38,4 +42,27 @@ export function createResults(
       else this.fail(what, details);
     },
   };
+}
+
+/**
+ * Makes the checks of a program in a folder of their own, prints how many passed, and sets the exit code.
+ * @param unfinished what fails if `work` throws
+ */
+export async function runChecks(
+  unfinished: string,
+  work: (results: Results, folder: string) => Promise<void>,
+): Promise<void> {
+  const results = createResults();
+  const folder = mkdtempSync(path.join(tmpdir(), 'highwater-outside-'));
+  const began = Date.now();
+  try {
+    await work(results, folder);
+  } catch (error) {
+    results.fail(unfinished, [(error as Error).message]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  const seconds = ((Date.now() - began) / 1000).toFixed(0);
+  process.stdout.write(`\n${results.passed} passed, ${results.failed} failed in ${seconds} s\n`);
+  process.exitCode = results.failed === 0 ? 0 : 1;
 }

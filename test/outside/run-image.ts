@@ -1,5 +1,5 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import path from 'node:path';
 import { startSimulator } from '../../src/simulator/simulator';
 import { freePort } from '../../tools/servers/ports';
@@ -9,7 +9,7 @@ import { until } from '../support/until';
 import { makeBaseImages } from './base-images';
 import { type CommandResult, run } from './command';
 import { isMissing, MissingToolError } from './missing-tool';
-import { createResults } from './results';
+import { type Results, runChecks } from './results';
 
 const WITHIN_MS = 10 * 60_000;
 /** Besides Node.js, which differs from one version to the next. */
@@ -34,22 +34,15 @@ const modest = [
  * `npm run test:image`: builds and runs the Dockerfile with buildah and podman, which need no service. For root on Debian 12, with
  * buildah, podman, runc and debootstrap. Arguments: major versions of Node; without, the one of the Dockerfile.
  */
-async function main(): Promise<void> {
-  const results = createResults();
-  const scratch = mkdtempSync(path.join(tmpdir(), 'highwater-image-'));
+async function main(results: Results, scratch: string): Promise<void> {
   const { args } = parseDockerfile(readFileSync(path.join(root, 'Dockerfile'), 'utf8'));
   const majors = process.argv.length > 2 ? process.argv.slice(2) : [/\d+/.exec(args.NODE_IMAGE!)![0]];
   try {
     for (const major of majors) await checkImage(Number(major), scratch);
-  } catch (error) {
-    results.fail('the image was not looked at to the end', [(error as Error).message]);
   } finally {
     // Images that this run replaced.
     await tryPodman('image', 'prune', '--force');
-    rmSync(scratch, { recursive: true, force: true });
   }
-  process.stdout.write(`\n${results.passed} passed, ${results.failed} failed\n`);
-  process.exitCode = results.failed === 0 ? 0 : 1;
 
   async function checkImage(major: number, folder: string): Promise<void> {
     process.stdout.write(`Image with Node ${major}\n`);
@@ -207,4 +200,4 @@ function start(program: string, args: readonly string[]): Promise<CommandResult>
   });
 }
 
-void main();
+void runChecks('the image was not looked at to the end', main);

@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { asyncapiFile } from './asyncapi-file';
 import { benchmark } from './bench';
 import { composeFile } from './compose-file';
@@ -15,7 +12,7 @@ import { checkOtherLanguages } from './other-languages';
 import { packageElsewhere } from './package-elsewhere';
 import { checkPage } from './page';
 import { alertRules, scrapeConfig } from './promtool';
-import { createResults } from './results';
+import { runChecks } from './results';
 import { systemdInstallation, systemdUnit } from './systemd';
 import { compiledTranscoder } from './transcoder';
 
@@ -28,10 +25,7 @@ export interface Step {
 }
 
 /** `npm run test:outside`: other programs on the project's output. */
-async function main(): Promise<void> {
-  const results = createResults();
-  const folder = mkdtempSync(path.join(tmpdir(), 'highwater-outside-'));
-  const began = Date.now();
+void runChecks('the steps were looked at to the end', async (results, folder) => {
   const prefix = () => `outside-${randomBytes(4).toString('hex')}.`;
   const nodes: Step = {
     name: 'the program was run on other versions of Node',
@@ -46,37 +40,28 @@ async function main(): Promise<void> {
     name: 'the dashboard was looked at in a browser',
     run: () => checkPage(folder, results),
   };
-  try {
-    for (const { name, run } of [
-      composeFile,
-      dockerfileStyle,
-      kubernetesManifests,
-      systemdUnit,
-      scrapeConfig,
-      asyncapiFile,
-      alertRules,
-      compiledTranscoder,
-      packageElsewhere,
-      systemdInstallation,
-      exactlyOncePostgres,
-      benchmark,
-      exportsInDuckDb,
-      httpExamples,
-      page,
-      nodes,
-      readers,
-    ]) {
-      await run().then(
-        () => results.ok(name),
-        (error: Error) => results.fail(`not so: ${name}`, [error.message]),
-      );
-    }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+  for (const { name, run } of [
+    composeFile,
+    dockerfileStyle,
+    kubernetesManifests,
+    systemdUnit,
+    scrapeConfig,
+    asyncapiFile,
+    alertRules,
+    compiledTranscoder,
+    packageElsewhere,
+    systemdInstallation,
+    exactlyOncePostgres,
+    benchmark,
+    exportsInDuckDb,
+    httpExamples,
+    page,
+    nodes,
+    readers,
+  ]) {
+    await run().then(
+      () => results.ok(name),
+      (error: Error) => results.fail(`not so: ${name}`, [error.message]),
+    );
   }
-  const seconds = ((Date.now() - began) / 1000).toFixed(0);
-  process.stdout.write(`\n${results.passed} passed, ${results.failed} failed in ${seconds} s\n`);
-  process.exitCode = results.failed === 0 ? 0 : 1;
-}
-
-void main();
+});
