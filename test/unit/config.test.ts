@@ -236,6 +236,17 @@ describe('mistakes', () => {
         { env: { ...api, KAFKA_SASL_USERNAME: 'me' } },
         'kafkaSaslPassword: is not set, expected KAFKA_SASL_PASSWORD, since KAFKA_SASL_USERNAME is set',
       ],
+      'a password that is set twice': [
+        {
+          env: {
+            ...api,
+            KAFKA_SASL_USERNAME: 'me',
+            KAFKA_SASL_PASSWORD: 'one!',
+            KAFKA_SASL_PASSWORD_FILE: 'x',
+          },
+        },
+        'kafkaSaslPassword (KAFKA_SASL_PASSWORD and KAFKA_SASL_PASSWORD_FILE): is set twice, expected a password or a file of one',
+      ],
       'a certificate that is not there': [
         { env: { ...api, KAFKA_SSL_CA_FILE: 'ca.pem' } },
         'kafkaSslCaFile (KAFKA_SSL_CA_FILE): the file "ca.pem" cannot be read (ENOENT)',
