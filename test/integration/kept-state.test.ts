@@ -63,6 +63,29 @@ const own = (log: LocalLog, stateDir: string | null, deps: Partial<OwnedFeedDeps
 
 const pollOnce = ({ deps }: OwnedFeed) => poll(deps, pollRound(deps, true), signal);
 
+/** An owner that has polled once. */
+async function polled(log: LocalLog, stateDir: string, deps: Partial<OwnedFeedDeps> = {}, of: Feed = feed) {
+  const owned = await own(log, stateDir, deps, of);
+  await pollOnce(owned);
+  return owned;
+}
+
+/** A poll whose records are committed after something has happened, once they were gathered. */
+function pollInterrupted({ deps }: OwnedFeed, happens: () => void) {
+  const gather = () => {
+    const gathered = deps.session.gather() as GatheredRecords;
+    Object.defineProperty(gathered.all, Symbol.iterator, {
+      value: () => {
+        happens();
+        return Array.prototype[Symbol.iterator].call(gathered.all);
+      },
+    });
+    return gathered;
+  };
+  const interrupted = { ...deps, session: { ...deps.session, gather } };
+  return poll(interrupted, pollRound(interrupted, true), signal);
+}
+
 /** Batches without news, up to this number: how many batches a poll takes depends on time. */
 async function commitUpTo(number: number, { deps }: OwnedFeed): Promise<void> {
   while (deps.state.offset.commit < number) await movePosition(deps, {});
@@ -94,24 +117,12 @@ function rename(at: number, name: string): void {
 
 it('after a commit in which the file of the log was moved, images are not kept', async () => {
   const log = open();
-  const owned = await own(log, 'state');
-  await pollOnce(owned);
+  const owned = await polled(log, 'state');
   rename(3, 'committed');
   const file = place('data/highwater.db');
-  const { session } = owned.deps;
   // The file is moved between the commit and the look that follows it.
-  const gather = () => {
-    const gathered = session.gather() as GatheredRecords;
-    Object.defineProperty(gathered.all, Symbol.iterator, {
-      value: () => {
-        renameSync(file, `${file}.moved`);
-        return Array.prototype[Symbol.iterator].call(gathered.all);
-      },
-    });
-    return gathered;
-  };
-  const deps = { ...owned.deps, session: { ...session, gather } };
-  await expect(poll(deps, pollRound(deps, true), signal)).rejects.toMatchObject({ code: 'LOG_GONE' });
+  const interrupted = pollInterrupted(owned, () => renameSync(file, `${file}.moved`));
+  await expect(interrupted).rejects.toMatchObject({ code: 'LOG_GONE' });
   await owned.close().catch(() => undefined);
   await log.commitLog.close().catch(() => undefined);
   renameSync(`${file}.moved`, file);
@@ -122,28 +133,18 @@ it('after a commit in which the file of the log was moved, images are not kept',
 
 it('a batch that is committed is not published again because the folder cannot be looked at after it', async () => {
   const log = open();
-  const owned = await own(log, 'state');
-  await pollOnce(owned);
+  const owned = await polled(log, 'state');
   rename(3, 'committed');
-  const { session } = owned.deps;
   const [data, moved] = [place('data'), place('moved')];
   // A link to itself can be no folder, as one without permission: whether the file is there is then unknown.
-  const gather = () => {
-    const gathered = session.gather() as GatheredRecords;
-    Object.defineProperty(gathered.all, Symbol.iterator, {
-      value: () => {
-        renameSync(data, moved);
-        symlinkSync(data, data);
-        return Array.prototype[Symbol.iterator].call(gathered.all);
-      },
-    });
-    return gathered;
-  };
-  const deps = { ...owned.deps, session: { ...session, gather } };
-  expect(await poll(deps, pollRound(deps, true), signal)).toMatchObject({ changes: 1 });
-  await expect(session.commit({ feed: 'ipos', records: [], position: position(owned) })).rejects.toThrow(
-    /ELOOP/,
-  );
+  const interrupted = pollInterrupted(owned, () => {
+    renameSync(data, moved);
+    symlinkSync(data, data);
+  });
+  expect(await interrupted).toMatchObject({ changes: 1 });
+  await expect(
+    owned.deps.session.commit({ feed: 'ipos', records: [], position: position(owned) }),
+  ).rejects.toThrow(/ELOOP/);
   rmSync(data);
   renameSync(moved, data);
 
@@ -154,8 +155,7 @@ it('a batch that is committed is not published again because the folder cannot b
 
 it('the end of a topic always comes with the number of its last batch', async () => {
   const log = open();
-  const owned = await own(log, 'state');
-  await pollOnce(owned);
+  const owned = await polled(log, 'state');
   rename(3, 'committed');
   const { session } = owned.deps;
   const ends = new Set<string>();
@@ -198,16 +198,14 @@ it('a page is reported when all of its images have been taken over, however long
 
 it('images are not used with an older copy of the log that has gone on to as many batches', async () => {
   let log = open();
-  const first = await own(log, 'other');
-  await pollOnce(first);
+  const first = await polled(log, 'other');
   await first.close();
   await log.commitLog.close();
   copyFileSync(place('data/highwater.db'), place('copy.db'));
 
   log = open();
-  const lost = await own(log, 'state');
   rename(3, 'lost with the log');
-  await pollOnce(lost);
+  const lost = await polled(log, 'state');
   await commitUpTo(10, lost);
   await lost.close();
   await log.commitLog.close();
@@ -215,9 +213,8 @@ it('images are not used with an older copy of the log that has gone on to as man
   for (const name of readdirSync(place('data'))) rmSync(path.join(place('data'), name), { recursive: true });
   copyFileSync(place('copy.db'), place('data/highwater.db'));
   log = open();
-  const next = await own(log, 'other');
   rename(3, 'as many batches later');
-  await pollOnce(next);
+  const next = await polled(log, 'other');
   await commitUpTo(10, next);
   expect(next.deps.state.offset.commit).toBe(lost.deps.state.offset.commit);
   await next.close();
@@ -228,8 +225,7 @@ it('images are not used with an older copy of the log that has gone on to as man
 
 it('a restore that the log has interrupted goes on from there', async () => {
   const log = open();
-  const first = await own(log, 'state');
-  await pollOnce(first);
+  const first = await polled(log, 'state');
   await first.close();
   let read = 0;
   /** @param most images that can be read */
@@ -267,8 +263,7 @@ it('images stay kept while the registry cannot say which schema wrote them', asy
   const files = schemaFiles();
   endsWithTest(files.remove);
   const older = testFeed('ipos', { schema: files.add(without(readSchema('ipo.avsc'), ['notes'])) });
-  const first = await own(log, 'state', {}, older);
-  await pollOnce(first);
+  const first = await polled(log, 'state', {}, older);
   const before = images(first);
   await first.close();
   const away: OwnedFeedDeps['registry'] = {

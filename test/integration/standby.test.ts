@@ -20,13 +20,15 @@ let stateDir: string;
 let told: string[];
 let logger: ReturnType<typeof quietLogger>;
 
-async function begin(name: 'ipos' | 'insights' = 'ipos'): Promise<void> {
+/** A feed that is published, and by default polled once. */
+async function begin(name: 'ipos' | 'insights' = 'ipos', isPolled = true): Promise<void> {
   const feed = testFeed(name, { pollIntervalMs: 10, deleteShare: 1 });
   const records = { insights: 0, analysts: 0, ipos: 0, [name]: 30 };
   ({ api, publisher } = await world({ feed, vendor: { records } }));
   stateDir = path.join(publisher.dataDir, 'copy');
   told = [];
   logger = { ...quietLogger(), info: (message) => void told.push(message) };
+  if (isPolled) await poll();
 }
 
 const poll = () => publisher.poll();
@@ -54,6 +56,13 @@ function standBy(options: Options = {}): Standby {
 const isCurrent = (times = 1) =>
   until(() => told.filter((message) => message.includes('is here and follows the log')).length >= times);
 
+/** A standby whose copy is current. */
+async function currentStandby(options: Options = {}): Promise<Standby> {
+  const standby = standBy(options);
+  await isCurrent();
+  return standby;
+}
+
 /** Ends the standby; its copy must be what the log has. @param groups how many transitions have their groups in the copy */
 async function takeOver(standby: Standby, groups = 0): Promise<void> {
   await standby.end();
@@ -68,9 +77,7 @@ async function takeOver(standby: Standby, groups = 0): Promise<void> {
 
 it('a copy has the records, and the groups of records, that came and went while it was kept', async () => {
   await begin('insights');
-  await poll();
-  const standby = standBy();
-  await isCurrent();
+  const standby = await currentStandby();
   const { insights } = api.stores;
   const [first, second, third, gone] = insights.keys().map((id) => insights.get(id)!);
   for (const { updated: _, ...record } of [first!, second!])
@@ -84,29 +91,24 @@ it('a copy has the records, and the groups of records, that came and went while 
 
 it('groups that the feed has no longer are not kept, because they would not follow the log', async () => {
   await begin('insights');
-  await poll();
   const before = testFeed('insights', { pollIntervalMs: 10 });
-  const first = standBy();
-  await isCurrent();
-  await first.end();
+  await (await currentStandby()).end();
   await publisher.restart({
     feed: { ...before, transitions: [] },
     stateDir: path.join(publisher.dataDir, 'elsewhere'),
   });
   told.length = 0;
-  const second = standBy();
-  await isCurrent();
+  const second = await currentStandby();
   await publisher.restart({ feed: before, stateDir: path.join(publisher.dataDir, 'elsewhere') });
   await takeOver(second, 0);
 });
 
 it('a record is taken over only when the source offset of its batch is known, which says how old it is', async () => {
   await begin();
-  await poll();
   let isHeld = false;
   let read = 0;
   const isRead = () => until(() => read === publisher.owned().deps.state.offset.seq);
-  const standby = standBy({
+  const standby = await currentStandby({
     changed: (log) => ({
       async *follow(topic, ...rest) {
         for await (const record of log.follow(topic, ...rest)) {
@@ -117,7 +119,6 @@ it('a record is taken over only when the source offset of its batch is known, wh
       },
     }),
   });
-  await isCurrent();
   isHeld = true;
   rename(3);
   await poll();
@@ -137,9 +138,7 @@ it('a record is taken over only when the source offset of its batch is known, wh
 
 it('a feed that is reset is copied anew', async () => {
   await begin();
-  await poll();
-  const standby = standBy();
-  await isCurrent();
+  const standby = await currentStandby();
   await resetState(publisher.owned().deps);
   await poll();
   await isCurrent(2);
@@ -147,7 +146,7 @@ it('a feed that is reset is copied anew', async () => {
 });
 
 it('a feed that nobody has published yet is copied when it is', async () => {
-  await begin();
+  await begin('ipos', false);
   const standby = standBy();
   await poll();
   await isCurrent();
@@ -156,10 +155,7 @@ it('a feed that nobody has published yet is copied when it is', async () => {
 
 it('kept images without a tombstone that is gone are not believed for long', async () => {
   await begin();
-  await poll();
-  const first = standBy();
-  await isCurrent();
-  await first.end();
+  await (await currentStandby()).end();
   const [id] = ids();
   api.stores.ipos.remove(id!);
   await reconciled();
@@ -167,8 +163,7 @@ it('kept images without a tombstone that is gone are not believed for long', asy
   publisher.damage(`DELETE FROM records WHERE topic = 'ipos.current' AND key = '${id}'`);
   told.length = 0;
 
-  const second = standBy({ differsForMs: 300 });
-  await isCurrent();
+  const second = await currentStandby({ differsForMs: 300 });
   const why =
     /^The copy of feed ipos does not follow the log: its images are not those that the source offset counts/;
   expect(logger.warnings).toEqual([expect.stringMatching(why)]);
@@ -177,10 +172,9 @@ it('kept images without a tombstone that is gone are not believed for long', asy
 
 it('says once that no copy can be kept, goes on with what it has, and says when it is current again', async () => {
   await begin();
-  await poll();
   let isDown = false;
   let begun = 0;
-  const standby = standBy({
+  const standby = await currentStandby({
     changed: (log) => ({
       async *follow(topic, ...rest) {
         for await (const record of log.follow(topic, ...rest)) {
@@ -191,7 +185,6 @@ it('says once that no copy can be kept, goes on with what it has, and says when 
       },
     }),
   });
-  await isCurrent();
   isDown = true;
   rename(1);
   await poll();
@@ -206,15 +199,13 @@ it('says once that no copy can be kept, goes on with what it has, and says when 
 });
 
 it('a copy that was kept is not read again because the registry was away', async () => {
-  await begin();
+  await begin('ipos', false);
   const files = schemaFiles();
   endsWithTest(files.remove);
   const older = testFeed('ipos', { schema: files.add(without(readSchema('ipo.avsc'), ['notes'])) });
   await publisher.restart({ feed: older });
   await poll();
-  const first = standBy();
-  await isCurrent();
-  await first.end();
+  await (await currentStandby()).end();
   await publisher.restart({ feed: testFeed('ipos') });
   told.length = 0;
   let isAway = true;
@@ -234,7 +225,6 @@ it('a copy that was kept is not read again because the registry was away', async
 
 it('says once that no file can be made, and makes the copy when it can', async () => {
   await begin();
-  await poll();
   rmSync(stateDir, { recursive: true, force: true });
   writeFileSync(stateDir, 'not a folder');
   const standby = standBy();
