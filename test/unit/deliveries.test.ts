@@ -102,25 +102,18 @@ it.each(
 });
 
 it.each([
-  'to: { slack: "https://hooks.slack.example/services/verysecret" }',
-  'to: { webhook: "https://a.example/?key=verysecret" }',
-  'to: { webhook: "https://a.example", secret: verysecret }',
-  'to: { "https://a.example/verysecret": 1 }',
-  'to: { webhook: "https://a.example", secretEnv: whsec_verysecret }',
-])('a secret in the file is refused and not shown: %s', (section) => {
-  expect(() => load(`{ topics: [ipos], ${section} }`)).toThrow(
+  '{ topics: [ipos], to: { slack: "https://hooks.slack.example/services/verysecret" } }',
+  '{ topics: [ipos], to: { webhook: "https://a.example/?key=verysecret" } }',
+  '{ topics: [ipos], to: { webhook: "https://a.example", secret: verysecret } }',
+  '{ topics: [ipos], to: { "https://a.example/verysecret": 1 } }',
+  '{ topics: [ipos], to: { webhook: "https://a.example", secretEnv: whsec_verysecret } }',
+  '"https://hooks.slack.example/verysecret"',
+  '[ "https://hooks.slack.example/verysecret" ]',
+])('a section with a secret is refused, and the secret is not shown: %s', (section) => {
+  expect(() => load(section)).toThrow(
     expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.not.stringContaining('verysecret') }),
   );
 });
-
-it.each(['"https://hooks.slack.example/verysecret"', '[ "https://hooks.slack.example/verysecret" ]'])(
-  'an address in the place of a section is not shown: %s',
-  (section) => {
-    expect(() => load(section)).toThrow(
-      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.not.stringContaining('verysecret') }),
-    );
-  },
-);
 
 it('a name that cannot be part of a topic is refused, and so is a section of another form', () => {
   const write = (text: string) => writeFileSync(path.join(folder(), 'highwater.yaml'), text);

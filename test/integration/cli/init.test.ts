@@ -167,32 +167,24 @@ describe('an endpoint of tasks', () => {
     expect(feed.parameters).toEqual({ page: 'page', pageSize: null, updatedSince: null });
   });
 
-  it('whose filter leaves out its own second: says so, and writes the feed', async () => {
-    const { code, out } = await initTasks((query) =>
-      pageOf(
-        tasks.filter((row) => row.updated > since(query)),
-        query,
-      ),
-    );
+  it.each<[string, (query: URLSearchParams) => Tasks, string, string | null]>([
+    [
+      'its own second: says so, and writes the feed',
+      (query) => tasks.filter((row) => row.updated > since(query)),
+      'of the very time that is asked for; polls learn how much earlier',
+      'since',
+    ],
+    [
+      'more than it should is read without it',
+      (query) => (query.has('since') ? filtered(query).filter(({ id }) => Number(id.slice(1)) > 49) : tasks),
+      'that were updated later than the time that is asked for, so it is not used',
+      null,
+    ],
+  ])('whose filter leaves out %s', async (_, rows, said, updatedSince) => {
+    const { code, out } = await initTasks((query) => pageOf(rows(query), query));
     expect(code).toBe(0);
-    expect(out).toContain(
-      'since leaves out rows of the very time that is asked for; polls learn how much earlier',
-    );
-    expect(feeds().tasks.parameters.updatedSince).toBe('since');
-  });
-
-  it('whose filter leaves out more than it should is read without it', async () => {
-    const { code, out } = await initTasks((query) =>
-      pageOf(
-        query.has('since') ? tasks.filter((row, i) => i > 49 && row.updated >= since(query)) : tasks,
-        query,
-      ),
-    );
-    expect(code).toBe(0);
-    expect(out).toContain(
-      'since leaves out rows that were updated later than the time that is asked for, so it is not used',
-    );
-    expect(feeds().tasks.parameters.updatedSince).toBeNull();
+    expect(out).toContain(`since leaves out rows ${said}`);
+    expect(feeds().tasks.parameters.updatedSince).toBe(updatedSince);
   });
 
   it('that shows nothing to a poll: says so, exits 1, and writes nothing', async () => {

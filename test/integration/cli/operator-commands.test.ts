@@ -116,13 +116,6 @@ describe('without a publisher', () => {
     await stillPolled('ipos');
   });
 
-  it('reset begins a new incarnation', async () => {
-    await done(['run', '--once']);
-    const { code, out } = await done(['reset', 'ipos', '--yes', '--json']);
-    expect(code).toBe(0);
-    expect(kinds(out).at(-1)).toMatchObject({ kind: 'done', facts: { records: 60 } });
-  });
-
   it('does not wait for a publisher that was killed', async () => {
     const running = await startPublisher();
     await running.stop('SIGKILL');

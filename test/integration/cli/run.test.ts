@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { startSimulator } from '../../../src/simulator/simulator';
-import { commandsInFolder, until } from '../../support/cli';
+import { type CliProcess, commandsInFolder, until } from '../../support/cli';
 import { apiEnv, simulatedApi } from '../../support/simulated-api';
 
 const { folder, file, start } = commandsInFolder();
@@ -68,19 +68,13 @@ it('refuses a second publisher by name, and lets it in when the first is dead', 
   expect(await third.ended()).toEqual({ code: 0, signal: null });
 });
 
-it('a publisher that was started by nohup goes on when its terminal closes, and ends at SIGTERM', async () => {
-  const publisher = run([], {}, ['nohup']);
+it.each<[string, readonly string[], (publisher: CliProcess) => void]>([
+  ['the terminal of its nohup closes', ['nohup'], (publisher) => publisher.signal('SIGHUP')],
+  ['nobody reads its log any more', [], (publisher) => publisher.close('stderr')],
+])('a publisher goes on when %s, and ends at SIGTERM', async (_, under, happens) => {
+  const publisher = run(['--log-level', 'debug'], {}, under);
   await publisher.sees(begun, 'stderr');
-  publisher.signal('SIGHUP');
-  const asked = api().requests().length;
-  await until(() => api().requests().length > asked + 10);
-  expect(await publisher.stop()).toEqual({ code: 0, signal: null });
-});
-
-it('goes on when nobody reads its log any more', async () => {
-  const publisher = run(['--log-level', 'debug']);
-  await publisher.sees(begun, 'stderr');
-  publisher.close('stderr');
+  happens(publisher);
   const asked = api().requests().length;
   await until(() => api().requests().length > asked + 10);
   expect(await publisher.stop()).toEqual({ code: 0, signal: null });
