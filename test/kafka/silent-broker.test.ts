@@ -1,4 +1,5 @@
 import { ipos } from '../../src/feeds/ipos';
+import type { CommitLog } from '../../src/log/commit-log';
 import { feedTopics } from '../../src/log/topics';
 import { commandLine } from '../support/cli';
 import { kafkaWorld } from '../support/kafka-world';
@@ -17,44 +18,40 @@ const topics = () => feedTopics(ipos, kafka.prefix());
 const proxy = () => kafka.server().proxy;
 afterEach(() => proxy().thaw());
 
-it('a publisher says that a page is not written yet, and when it is', async () => {
+it.each<[string, string, (log: CommitLog) => Promise<() => Promise<unknown>>]>([
+  [
+    'a page is not written',
+    'Writing a page of feed ipos',
+    async (log) => {
+      const session = await log.acquire(topics(), deadline());
+      const { name } = topics().changes;
+      const commit = (value: string) => session.commit(batch(session, topics(), [record(name, '1', value)]));
+      await commit('x');
+      return () => commit('y');
+    },
+  ],
+  [
+    'a feed is not taken over',
+    'Taking over feed ipos',
+    async (log) => {
+      const acquire = () => log.acquire(topics(), deadline());
+      await (await acquire()).release();
+      return acquire;
+    },
+  ],
+])('a publisher says that %s yet, and when it is', async (_, what, begin) => {
   const said: string[] = [];
   const say = (message: string) => void said.push(message);
   const logger = { ...quietLogger(), warn: say, info: say };
-  const log = kafka.log({ brokers: kafka.server().brokers, logger });
-  const session = await log.acquire(topics(), deadline());
-  const { name } = topics().changes;
-  await session.commit(batch(session, topics(), [record(name, '1', 'x')]));
+  const work = await begin(kafka.log({ brokers: kafka.server().brokers, logger }));
   expect(said).toEqual([]);
 
   proxy().freeze();
-  const commit = session.commit(batch(session, topics(), [record(name, '1', 'y')]));
+  const working = work();
   await until(() => said.length > 0);
   proxy().thaw();
-  await commit;
-  expect(said).toEqual([
-    'Writing a page of feed ipos has not succeeded for 10 s. It is tried again.',
-    'Writing a page of feed ipos succeeds again.',
-  ]);
-});
-
-it('a publisher says that it cannot take over a feed yet, and when it has', async () => {
-  const said: string[] = [];
-  const say = (message: string) => void said.push(message);
-  const logger = { ...quietLogger(), warn: say, info: say };
-  const log = kafka.log({ brokers: kafka.server().brokers, logger });
-  await (await log.acquire(topics(), deadline())).release();
-  expect(said).toEqual([]);
-
-  proxy().freeze();
-  const acquired = log.acquire(topics(), deadline());
-  await until(() => said.length > 0);
-  proxy().thaw();
-  await acquired;
-  expect(said).toEqual([
-    'Taking over feed ipos has not succeeded for 10 s. It is tried again.',
-    'Taking over feed ipos succeeds again.',
-  ]);
+  await working;
+  expect(said).toEqual([`${what} has not succeeded for 10 s. It is tried again.`, `${what} succeeds again.`]);
 });
 
 it('`tail` says that the brokers no longer answer, and when they do', async () => {
