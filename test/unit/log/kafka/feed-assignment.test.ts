@@ -55,12 +55,6 @@ it('a member that comes or goes moves only the feeds that it gets or had', () =>
   }
 });
 
-it('a member that returns under another member id has no claim against its successor', () => {
-  const zombie = member('new', { claims: { memberId: 'old', feeds: { ipos: 9, insights: 9, analysts: 9 } } });
-  const successor = holding('s', ['ipos', 'insights'], 1);
-  expect(given(zombie, successor)).toEqual({ new: ['analysts'], s: ['insights', 'ipos'] });
-});
-
 it('the rest is not spread by chance: members of any names keep the feeds that they have or had', () => {
   for (let i = 0; i < 20; i++) {
     const [a, b] = [holding(`a${i}`, ['insights', 'ipos']), holding(`b${i}`, ['analysts'])];
@@ -75,15 +69,6 @@ it('the rest is not spread by chance: members of any names keep the feeds that t
   }
 });
 
-it('the later of two claims to a feed counts', () => {
-  const result = given(
-    holding('early', ['ipos'], 4),
-    holding('late', ['ipos'], 5),
-    holding('c', ['insights']),
-  );
-  expect(result.late).toContain('ipos');
-});
-
 it('a guest takes nothing from those that stay, keeps what it has while they come, and has all when it is alone', () => {
   const guest = member('g', { isGuest: true });
   expect(given(guest, holding('a', FEEDS))).toEqual({ g: [], a: FEEDS });
@@ -91,19 +76,6 @@ it('a guest takes nothing from those that stay, keeps what it has while they com
   expect(given(guest)).toEqual({ g: FEEDS });
   const working = { ...holding('g', ['ipos']), isGuest: true, feeds: ['ipos'] };
   expect(given(working, member('a'))).toEqual({ g: ['ipos'], a: ['analysts', 'insights'] });
-});
-
-it('a member that declines a feed gets it only if all decline it', () => {
-  for (const feed of FEEDS) {
-    const declining = { ...holding('a', FEEDS), declined: [feed] };
-    expect(given(declining, member('b')).b).toContain(feed);
-    expect(given(declining).a).toEqual(FEEDS);
-    expect(given(declining, member('g', { isGuest: true })).a).toEqual(FEEDS);
-  }
-  const both = { ...holding('b', ['ipos'], 2), declined: ['ipos'] };
-  expect(given({ ...holding('a', ['insights', 'analysts'], 2), declined: ['ipos'] }, both).b).toEqual([
-    'ipos',
-  ]);
 });
 
 describe('whatever the members say', () => {
