@@ -46,29 +46,22 @@ describe('a fault', () => {
       expect(await hint('absent')).toBeNull();
     }));
 
-  it.each<[string, FaultInput, number, string]>([
-    ['html', { kind: 'status', status: 200, shape: 'html' }, 200, '<html>'],
-    ['not ok with 200', { kind: 'not-ok' }, 200, '{"data":null,"errors":[{'],
-    ['a bare string', { kind: 'status', status: 200, shape: 'string' }, 200, '"Something went wrong"'],
-    ['text', { kind: 'status', status: 200, shape: 'text' }, 200, '{"text":"Something went wrong"}'],
-    ['another key', { kind: 'wrong-key' }, 200, '{"results":['],
-    ['no route', { kind: 'no-route' }, 404, 'no Route matched'],
+  it.each<[string, FaultInput, number, RegExp]>([
+    ['html', { kind: 'status', status: 200, shape: 'html' }, 200, /^<html>/],
+    ['not ok with 200', { kind: 'not-ok' }, 200, /^\{"data":null,"errors":\[\{/],
+    ['a bare string', { kind: 'status', status: 200, shape: 'string' }, 200, /^"Something went wrong"$/],
+    ['text', { kind: 'status', status: 200, shape: 'text' }, 200, /^\{"text":"Something went wrong"\}$/],
+    ['another key', { kind: 'wrong-key' }, 200, /^\{"results":\[/],
+    ['no route', { kind: 'no-route' }, 404, /no Route matched/],
+    ['nothing', { kind: 'status', status: 200, shape: 'empty' }, 200, /^$/],
   ])('answers %s', (_name, fault, status, part) =>
     withSimulator({}, async (simulator) => {
       fill(simulator, [1000]);
       const answer = await met(simulator, fault);
       expect(answer.status).toBe(status);
-      expect(answer.text).toContain(part);
+      expect(answer.text).toMatch(part);
     }),
   );
-
-  it('answers 200 with nothing', () =>
-    withSimulator({}, async (simulator) => {
-      expect(await met(simulator, { kind: 'status', status: 200, shape: 'empty' })).toMatchObject({
-        status: 200,
-        text: '',
-      });
-    }));
 
   it('cuts the JSON but not the HTTP answer', () =>
     withSimulator({ records: { ipos: 5 } }, async (simulator) => {
