@@ -9,9 +9,28 @@ const { api, done, isPaused, running: startPublisher, records, start, stillPolle
 
 operatorCommandContract(publisher);
 
-it('the topic of commands keeps each for a day, with the time at which it was asked', async () => {
-  await startPublisher();
-  expect((await done(['pause', 'ipos'])).code).toBe(0);
+it('commands reach the publisher that runs; without one, the command takes the feed over itself', async () => {
+  const running = await startPublisher();
+
+  const paused = await done(['pause', 'ipos']);
+  expect(paused.code).toBe(0);
+  expect(paused.err).toContain(`:${running.pid} has feed ipos and accepted pause.`);
+  expect(await isPaused()).toBe(true);
+  expect((await done(['resume', 'ipos'])).code).toBe(0);
+  await stillPolled('ipos');
+
+  running.signal('SIGTERM');
+  expect((await running.ended()).code).toBe(0);
+  const alone = await done(['pause', 'ipos', '--wait', '1s']);
+  expect(alone.code).toBe(0);
+  expect(alone.err).toContain('this command acquires the feed');
+
+  const next = start(['run']);
+  await stillPolled('analysts');
+  expect(await isPaused()).toBe(true);
+  next.signal('SIGTERM');
+  await next.ended();
+
   const name = `${kafka.prefix()}highwater.commands`;
   const { resources } = await (await kafka.admin()).describeConfigs({
     includeSynonyms: false,

@@ -1,3 +1,4 @@
+import { SchemaRegistry as OtherClient } from '@kafkajs/confluent-schema-registry';
 import { createFeedCodec } from '../../src/avro/codec/feed-codec';
 import { recordDecoder } from '../../src/avro/codec/record-decoder';
 import { type ConfluentRegistryOptions, confluentRegistry } from '../../src/avro/registry/confluent-registry';
@@ -40,6 +41,18 @@ describe('a shared registry', () => {
       const answer = await fetch(`${url}/config/${name}-value`);
       expect(await answer.json()).toEqual({ compatibilityLevel: 'FULL_TRANSITIVE' });
     }
+  });
+
+  it('lets another client read what was written with its ids', async () => {
+    const feed = testFeed('ipos');
+    const topics = feedTopics(feed, uniquePrefix());
+    const codec = await createFeedCodec(feed, topics, open(url));
+    const letter = { feed: 'ipos', reason: 'no id', raw: '{}', sha256: 'ab', bytes: 2, ts_ms: 1 };
+    const other = new OtherClient({ host: url });
+
+    expect(await other.decode(codec.deadLetter.encode(letter))).toMatchObject(letter);
+    const subject = `${topics.deadLetters.name}-value`;
+    expect(await other.getLatestSchemaId(subject)).toBe(codec.deadLetter.schemaId);
   });
 });
 
