@@ -134,9 +134,10 @@ export function signsOfMore(
 }
 
 /**
- * What an answer that names no next page where the feed's paging looks says of one: the member that says that it follows, and whether this is
- * the end: true: a flag says so; false: a member may lead on; null: nothing is said. A total counts other rows at some APIs, and a time may
- * be when to ask again.
+ * Reads an answer that names no next page where the feed's paging looks. A total counts other rows at some APIs, and a time may be when to
+ * ask again.
+ * @returns `moreBy`: the member that says that a next page follows. `isEnd`: true if a flag says that none does, false if a member may lead to
+ * one, null if there is neither
  */
 export function saidOfNext(
   body: unknown,

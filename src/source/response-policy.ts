@@ -324,7 +324,7 @@ function answered(code: ErrorCode, what: string, { request, status }: Answer): S
   return failure(code, `${request} answered ${status} with ${what}`);
 }
 
-/** What an answer that names no next page says of one elsewhere. */
+/** As `saidOfNext`, for the whole answer. */
 function saidElsewhere(parsed: unknown, { headers, paging, responseKey }: Answer) {
   if (!isEndUnsaid(paging)) return { moreBy: null, isEnd: null };
   if (nextLink(headers.link) !== null) return { moreBy: 'Link', isEnd: null };

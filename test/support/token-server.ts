@@ -55,9 +55,14 @@ function isClient(form: URLSearchParams, authorization: string | undefined, secr
   return login.length === 2 && id === clientId && given === secret;
 }
 
-/** A simulated API behind a door that lets in requests with a token of the server. */
-export function startGuardedApi(api: Simulator, tokens: TokenServer): Promise<HttpServer> {
-  return startHttpServer((request, response) => {
+/** A simulated API behind a door that lets in requests with a token of the server. @param onRequest called before each decision */
+export function startGuardedApi(
+  api: Simulator,
+  tokens: TokenServer,
+  onRequest: (index: number) => void = () => {},
+): Promise<HttpServer> {
+  return startHttpServer((request, response, index) => {
+    onRequest(index);
     if (!tokens.admits(request)) return sendJson(response, { error: 'bad token' }, 401);
     const url = new URL(request.url!, api.url);
     url.searchParams.set('token', api.token);

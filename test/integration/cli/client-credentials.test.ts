@@ -15,13 +15,16 @@ const secret = 'clientS3cret+/%42';
 let api: Simulator;
 let tokens: TokenServer;
 let front: HttpServer;
+/** Called before the API decides about a request. */
+let onRequest: (index: number) => void;
 
 beforeEach(async () => {
+  onRequest = () => {};
   api = await startSimulator({ records: { insights: 0, analysts: 30, ipos: 30 } });
   endsWithTest(() => api.stop());
   tokens = await startTokenServer(secret);
   endsWithTest(() => tokens.stop());
-  front = await startGuardedApi(api, tokens);
+  front = await startGuardedApi(api, tokens, (index) => onRequest(index));
   endsWithTest(() => front.stop());
   writeSecret(secret);
 });
