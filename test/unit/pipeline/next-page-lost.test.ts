@@ -165,6 +165,16 @@ describe.each<Partial<VendorShape>>([
   });
 });
 
+it('whole pages that are left by a delete are no limit if pages of another length show as many rows', async () => {
+  await start({ saysEnd: true }, 251, 50);
+  await publisher.poll();
+  publisher.vendor.rows.delete('r020');
+  const feed = { ...publisher.feed };
+  await publisher.restart({ feed });
+  expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 1, why: null });
+  expect(warnings()).toBe('');
+});
+
 it.each([1, 40])(
   'a feed of which %i records are left counts as read, even if the size of a page is ignored',
   async (left) => {

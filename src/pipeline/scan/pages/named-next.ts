@@ -102,21 +102,26 @@ export class NamedNext {
   }
 
   /** All pages of the feed were read. */
-  private noteEnd({ page, paging }: LastPage): void {
+  private noteEnd(paging: Paging): void {
     const lengths = this.lengths.filter((length) => length > 0);
     const last = lengths.at(-1) ?? 0;
-    const isFull = isLikeNamed(paging, last);
-    if (lengths.length < 2 && !(isFull && page.isEndSaid)) return;
+    if (lengths.length < 2) return;
     // Pages that overlap show rows twice.
     for (const rows of new Set([this.shown.size, this.rows]))
-      this.announced.noteWholeEnd(rows, rows - last, { isFull, isSaid: page.isEndSaid });
+      this.announced.noteWholeEnd(rows, rows - last, { isFull: isLikeNamed(paging, last) });
+  }
+
+  /** A full page of the whole feed says that it is the last, and no other pages tell. It may have ended at a limit. */
+  private believeEnd({ page: { facts } }: LastPage): null {
+    this.announced.noteWholeEnd(this.rows, this.rows - facts.length, { isFull: true, isSaid: true });
+    return null;
   }
 
   private async isLost(last: LastPage): Promise<boolean> {
-    const { page, n, isWhole } = last;
+    const { page, paging, n, isWhole } = last;
     const { length } = page.facts;
     if (pagingKind(this.feed) === 'single') return false;
-    if (isWhole && this.lengths.length > n) this.noteEnd(last);
+    if (isWhole && this.lengths.length > n) this.noteEnd(paging);
     if (length === 0) return false;
     if (this.rows === this.announced.trueEnd) return false;
     const isLost = n === 0 ? await this.isFirstLost(last) : await this.isLaterLost(last);
@@ -135,7 +140,7 @@ export class NamedNext {
     const isSmaller = smaller !== null && smaller.facts.length < length;
     if (!isSmaller && !isLikeNamed(paging, length)) return false;
     // Known records may be gone. A member that has another name by now would not be there.
-    if (isWhole && !isSmaller && page.isEndSaid && this.mayBeGone) return null;
+    if (isWhole && !isSmaller && page.isEndSaid && this.mayBeGone) return this.believeEnd(first);
     if (isWhole || this.isNamed) return isWhole;
     // The first page of the whole feed names a next one, as pages of this API do.
     return ((await this.firstPage(0, paging.pageSize))?.next ?? null) === null;
@@ -174,7 +179,8 @@ export class NamedNext {
     const showAsMany = await this.otherPagesShowAsMany(from, length);
     if (showAsMany !== null) return !showAsMany;
     // Ties that hide records show others twice, so the sum is right.
-    return (isWhole && !page.isEndSaid && rows < this.announced.shownRecords) || null;
+    if (!isWhole || rows >= this.announced.shownRecords) return null;
+    return page.isEndSaid ? this.believeEnd(later) : true;
   }
 
   /** Whether a scan in order asks for the rows behind the page. A filter with a lag may show only rows in front of the second that was asked for. */
