@@ -180,7 +180,8 @@ it('members that share its partitions read a topic that was recreated once', asy
     await send(topic(), values(`old ${sent++}`, partitions), partitions);
     return members.every((one) => one.seen.length > 0);
   });
-  await until(() => seen().length === sent * partitions);
+  // A partition that goes to the second member may show its last records to both.
+  await until(() => new Set(seen()).size === sent * partitions);
   await recreate(values('new', 40), partitions);
   const ofNew = () => seen().filter((value) => value.startsWith('new'));
   await until(() => ofNew().length >= 40 || members.some((one) => one.failure() !== null));
