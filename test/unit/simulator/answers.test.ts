@@ -1,4 +1,5 @@
-import { ask, fill, ids, page, withSimulator } from './ask';
+import { get } from 'node:http';
+import { address, ask, fill, ids, page, withSimulator } from './ask';
 
 const json = async (response: Response) => JSON.parse(await response.text()) as unknown;
 
@@ -40,6 +41,12 @@ describe('an answer', () => {
       expect(header.status).toBe(200);
     }));
 
+  it('takes any token when there is no list', () =>
+    withSimulator({ tokens: null }, async (simulator) => {
+      expect((await ask(simulator, 'ipos', { token: 'anything' })).status).toBe(200);
+      expect((await ask(simulator, 'ipos', { token: '' })).status).toBe(401);
+    }));
+
   it("is the gateway's for an unknown path", () =>
     withSimulator({}, async (simulator) => {
       const response = await fetch(`${simulator.url}/api/v2/calendar/ipos?token=${simulator.token}`);
@@ -63,6 +70,16 @@ describe('an answer', () => {
     }),
   );
 
+  it('is a bare array by switch', () =>
+    withSimulator({ behaviours: { ipos: { bodyAs: 'bare' } } }, async (simulator) => {
+      expect(await json(await ask(simulator, 'ipos'))).toStrictEqual([]);
+      fill(simulator, [1000]);
+      expect(await json(await ask(simulator, 'ipos'))).toEqual([
+        { id: 'r1', date: '2026-01-05', updated: 1000 },
+      ]);
+      expect(await json(await ask(simulator, 'analysts'))).toEqual({ analyst_ratings_analyst: [] });
+    }));
+
   it('has the date of its own clock, with skew, or none', () =>
     withSimulator({ clock: () => Date.UTC(2026, 2, 14, 12) }, async (simulator) => {
       const date = async () => (await ask(simulator, 'ipos')).headers.get('date');
@@ -76,6 +93,24 @@ describe('an answer', () => {
       simulator.behave({ dateHeader: false });
       expect(await date()).toBeNull();
     }));
+
+  it('is compressed for those who accept it, unless switched off', async () => {
+    // fetch() decompresses and hides the header's origin; a plain request shows what is on the wire.
+    const encoding = (url: string) =>
+      new Promise((resolve, reject) => {
+        get(url, { headers: { 'accept-encoding': 'gzip' }, agent: false }, (response) => {
+          response.resume();
+          response.on('end', () => resolve(response.headers['content-encoding']));
+        }).on('error', reject);
+      });
+    await withSimulator({ records: { ipos: 20 } }, async (simulator) => {
+      expect(await encoding(address(simulator, 'ipos'))).toBe('gzip');
+      expect(await page(simulator, 'ipos', 0, 100)).toHaveLength(20);
+    });
+    await withSimulator({ records: { ipos: 20 }, compress: false }, async (simulator) => {
+      expect(await encoding(address(simulator, 'ipos'))).toBeUndefined();
+    });
+  });
 });
 
 describe('dates and filters', () => {
@@ -165,6 +200,31 @@ describe('requests seen', () => {
       simulator.clearRequests();
       expect(simulator.requests()).toStrictEqual([]);
       expect(simulator.counters.requests).toBe(0);
+    }));
+
+  it('count connections, one for each request that does not keep it', () =>
+    withSimulator({}, async (simulator) => {
+      for (let i = 0; i < 3; i++) {
+        await new Promise((resolve, reject) => {
+          get(address(simulator, 'ipos'), { agent: false }, (response) =>
+            response.resume().on('end', resolve),
+          ).on('error', reject);
+        });
+      }
+      expect(simulator.counters.sockets).toBe(3);
+    }));
+
+  it('call the hook before they are answered', () =>
+    withSimulator({}, async (simulator) => {
+      fill(simulator, [1000, 1001, 1002]);
+      const numbers: number[] = [];
+      simulator.onRequest(async (number, { feed }) => {
+        numbers.push(number);
+        if (number === 2) simulator.stores[feed!].touch('r1', 2000);
+      });
+      expect(ids(await page(simulator, 'ipos', 0, 2))).toEqual(['r1', 'r2']);
+      expect(ids(await page(simulator, 'ipos', 0, 2))).toEqual(['r2', 'r3']);
+      expect(numbers).toEqual([1, 2]);
     }));
 });
 

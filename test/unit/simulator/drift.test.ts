@@ -1,6 +1,6 @@
 import type { FeedName, JsonRecord } from '../../../src/simulator/endpoints';
 import type { Simulator } from '../../../src/simulator/simulator';
-import { fill, page, withSimulator } from './ask';
+import { ask, fill, page, withSimulator } from './ask';
 
 const records = { insights: 40, analysts: 40, ipos: 40 };
 const rows = (simulator: Simulator, feed: FeedName) => page(simulator, feed, 0, 1000);
@@ -72,6 +72,16 @@ describe('drift', () => {
       ]);
     }));
 
+  it('shows what it is given as updated, even when that is no number', () =>
+    withSimulator({}, async (simulator) => {
+      simulator.stores.ipos.upsert({ id: 'a', updated: null });
+      simulator.stores.ipos.upsert({ updated: 1000 });
+      expect(await (await ask(simulator, 'ipos', { 'parameters[updated]': 0 })).json()).toEqual({
+        ipos: [{ updated: 1000 }, { id: 'a', updated: null }],
+      });
+      expect(simulator.truth('ipos').size).toBe(0);
+    }));
+
   it('leaves out zero counts of analysts, unless told to show them', () =>
     withSimulator({}, async (simulator) => {
       const ratings_accuracy = { '9m_loss_count': 0, '1y_loss_count': 2, smart_score: '0.0' };
@@ -125,4 +135,15 @@ describe('drift', () => {
       expect(after).toHaveLength(10);
       for (const { cusip, links, ...row } of after) expect(row).toEqual(byId.get(row.id));
     }));
+
+  it('does not touch records that lack what it changes', () =>
+    withSimulator(
+      { behaviour: { drift: { members: 1, types: 1, scale: 1, surrogates: 1 } } },
+      async (simulator) => {
+        for (const feed of ['insights', 'analysts', 'ipos'] as const) {
+          fill(simulator, [1000], feed);
+          expect(await rows(simulator, feed)).toHaveLength(1);
+        }
+      },
+    ));
 });

@@ -66,6 +66,18 @@ describe('generated records', () => {
     expect(new Set(losses)).toEqual(new Set([true, false]));
   });
 
+  it('agree with each other: an insight is by an analyst of the roster and of that firm', async () => {
+    const { insights, analysts } = await generated();
+    const roster = new Map(analysts.map((record) => [record.id, record]));
+    expect(insights).not.toEqual([]);
+    for (const insight of insights) {
+      expect(roster.get(insight.analyst_id)).toMatchObject({
+        firm_id: insight.firm_id,
+        firm_name: insight.firm,
+      });
+    }
+  });
+
   it('are the same for the same seed, and others for another', async () => {
     const [first, again, other] = [
       await generated({ seed: 5 }),
@@ -74,6 +86,14 @@ describe('generated records', () => {
     ];
     expect(again).toEqual(first);
     expect(other.ipos[0]).not.toEqual(first.ipos[0]);
+  });
+
+  it('have the wanted length', async () => {
+    const lengths = (records: JsonRecord[]) => records.map((record) => JSON.stringify(record).length);
+    const average = (list: number[]) => list.reduce((sum, length) => sum + length, 0) / list.length;
+    const usual = await generated();
+    expect(average(lengths(usual.ipos))).toBeGreaterThan(1340);
+    expect(average(lengths(usual.ipos))).toBeLessThan(1480);
   });
 
   it('lie in the past, as far and as densely as asked, with a cluster in one second', async () => {

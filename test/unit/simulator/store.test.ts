@@ -81,6 +81,19 @@ describe('the store', () => {
     });
   });
 
+  it('delays only a share of the writes when told', async () => {
+    let now = 5_000_000;
+    await withSimulator({ clock: () => now }, async (simulator) => {
+      simulator.behave({ visibilityDelay: 5, visibilityDelayShare: 0.3 });
+      for (let i = 0; i < 200; i++) simulator.stores.ipos.upsert({ id: `a${i}` });
+      const before = simulator.stores.ipos.size;
+      expect(before).toBeGreaterThan(110);
+      expect(before).toBeLessThan(170);
+      now += 5000;
+      expect(simulator.stores.ipos.size).toBe(200);
+    });
+  });
+
   it('moves rows to the end while they are read', () =>
     withSimulator({ behaviour: { moveRowsPerRequest: 2, moveWhich: 'first' } }, async (simulator) => {
       fill(simulator, [1000, 1001, 1002, 1003, 1004, 1005]);
@@ -89,5 +102,29 @@ describe('the store', () => {
       expect(ids(await page(simulator, 'ipos', 1, 2))).toEqual(['r5', 'r6']);
       simulator.behave({ moveRowsPerRequest: 0 });
       expect(ids(await page(simulator, 'ipos', 0, 10))).toEqual(['r5', 'r6', 'r1', 'r2', 'r3', 'r4']);
+    }));
+
+  it('moves any rows of what was asked for', () =>
+    withSimulator({ behaviour: { moveRowsPerRequest: 1 } }, async (simulator) => {
+      fill(simulator, [1000, 1001, 1002, 1003]);
+      await page(simulator, 'ipos', 0, 1, 1002);
+      const [moved] = simulator.history('ipos', 4);
+      expect(['r3', 'r4']).toContain(moved!.id);
+    }));
+
+  it('holds up with 5,000 records, in order and complete', () =>
+    withSimulator({ records: { ipos: 5_000 }, perSecond: 3 }, async (simulator) => {
+      const seen = new Set<string>();
+      let last = 0;
+      for (let number = 0; ; number++) {
+        const rows = await page(simulator, 'ipos', number, 1000);
+        if (rows.length === 0) break;
+        for (const row of rows) {
+          expect(row.updated).toBeGreaterThanOrEqual(last);
+          last = row.updated;
+          seen.add(row.id);
+        }
+      }
+      expect(seen.size).toBe(5_000);
     }));
 });
