@@ -525,10 +525,10 @@ const embeddedLog = {
   },
   EXPORT_NEWER: {
     ...lasts,
-    what: 'A later version wrote values with more fields. It was a version of highwater or of the schema of a feed, and an export without these fields would look whole.',
+    what: 'Values have fields that no listed version of the schema has. An export without them would look whole.',
     now: 'Nothing was exported, and the unfinished file was removed.',
     remedy:
-      'Export with the version and the schemas that the publisher has. `highwater tail --json` shows values as they were written.',
+      'If a publisher has just begun to write by a new schema, export again. If the version was deleted from the registry, register it again. `highwater tail --json` shows values as they were written.',
   },
   EXPORT_UNPROVEN: {
     ...lasts,

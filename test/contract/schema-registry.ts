@@ -122,6 +122,17 @@ export function schemaRegistryContract(
       expect(await harness.open().schemaById(id)).toEqual(marked);
     });
 
+    it('gives all versions of a subject, oldest first, and none of another', async () => {
+      const [first, next] = [record(), record(nullable('pt'))];
+      const ids = [await registry.register(subject('a'), first), await registry.register(subject('a'), next)];
+
+      expect(await harness.open().versions(subject('a'))).toMatchObject([
+        { id: ids[0], version: 1, schema: first },
+        { id: ids[1], version: 2, schema: next },
+      ]);
+      expect(await harness.open().versions(subject('b'))).toEqual([]);
+    });
+
     it('says that it does not know an id, and asks again when it is there', async () => {
       const unknown = 2_000_000_000;
 

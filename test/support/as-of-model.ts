@@ -1,7 +1,8 @@
 import fc from 'fast-check';
+import { topicsOf } from '../../src/avro/published-topics';
 import type { SchemaLookup, SchemaRegistry } from '../../src/avro/registry/registry';
-import { feedSchemas } from '../../src/avro/schemas';
 import { tableAsOf } from '../../src/cli/export/as-of';
+import { exportedType } from '../../src/cli/export/changes';
 import { HighwaterError } from '../../src/errors';
 import { ipos } from '../../src/feeds/ipos';
 import type { CommitLog, LogReader } from '../../src/log/commit-log';
@@ -91,11 +92,13 @@ function expected(events: readonly Event[], kept: ReadonlySet<number>, at: numbe
 
 /** The table that the export of a moment has, and the last change in it; null if it is refused as not proven. */
 export async function exported(world: AsOfWorld, at: number): Promise<{ table: Table; seq: number } | null> {
+  const topics = feedTopics(ipos, world.prefix);
+  const changes = topicsOf(ipos, topics).find(({ kind }) => kind === 'changes')!;
   const { rows, columns, said } = tableAsOf(at, {
     log: world.reader,
     registry: world.lookup,
-    topics: feedTopics(ipos, world.prefix),
-    schemas: feedSchemas(ipos),
+    topics,
+    changes: await exportedType(changes, world.lookup),
     signal: deadline(),
     folder: world.folder,
   });

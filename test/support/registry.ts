@@ -19,6 +19,7 @@ export function memoryRegistry(): SchemaRegistry {
         ? { state: 'new', level: null }
         : { state: 'registered', id, version: 1, level };
     },
+    versions: async () => schemas.map((schema, i) => ({ id: i + 1, version: i + 1, schema })),
     async schemaById(id) {
       return schemas[id - 1]!;
     },

@@ -77,14 +77,10 @@ export function valueDecoder(registry: SchemaLookup, own: readonly RecordSchema[
 
 /**
  * Decodes values by the schemas that they were written with.
- * @param own as `valueDecoder` takes them
  * @throws HighwaterError SCHEMA_UNKNOWN, REGISTRY_*; VALUE_FOREIGN for a value that is not in the wire format, or does not fit its schema
  */
-export function recordDecoder(
-  registry: SchemaLookup,
-  own: readonly RecordSchema[] = [],
-): (record: LogRecord) => Promise<DecodedRecord> {
-  const decoder = valueDecoder(registry, own);
+export function recordDecoder(registry: SchemaLookup): (record: LogRecord) => Promise<DecodedRecord> {
+  const decoder = valueDecoder(registry);
   return async (record) => {
     await decoder.prepare(record);
     return { ...record, ...decoder.decode(record) };

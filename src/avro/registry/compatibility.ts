@@ -1,17 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Schema, Type, types } from 'avsc';
 import { HighwaterError } from '../../errors';
-import type { AvroSchema, Incompatibility, SchemaStanding } from './registry';
-
-export interface SchemaVersion {
-  /** From 1, +1 per version of the subject. */
-  readonly version: number;
-  readonly schema: AvroSchema;
-}
-
-export interface RegisteredVersion extends SchemaVersion {
-  readonly id: number;
-}
+import type {
+  AvroSchema,
+  Incompatibility,
+  RegisteredVersion,
+  SchemaStanding,
+  SchemaVersion,
+} from './registry';
 
 /** Compares a schema with all versions of a subject, in ascending order. */
 export function schemaStanding(schema: AvroSchema, versions: readonly RegisteredVersion[]): SchemaStanding {

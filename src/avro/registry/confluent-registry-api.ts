@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { HighwaterError } from '../../errors';
-import type { RegisteredVersion } from './compatibility';
 import type { RegistryReply, RegistryRequest } from './confluent-registry-http';
-import type { AvroSchema } from './registry';
+import type { AvroSchema, RegisteredVersion } from './registry';
 
 // An id must fit into the wire format, which has four bytes without a sign.
 const id = z.int().min(1).max(0xffff_ffff);

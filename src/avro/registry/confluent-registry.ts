@@ -167,6 +167,7 @@ export function confluentRegistry(
       fetched.catch(() => known.delete(id));
       return fetched;
     },
+    versions: (subject) => api.versions(subject),
     /** Looks as a consumer would: by id, and past the schemas that are known here. */
     async confirm(given) {
       await Promise.all([...given].map(([id, schema]) => confirmId(id, schema)));

@@ -1,42 +1,53 @@
 import { HighwaterError } from '../../errors';
-import { incompatible, isSameSchema, type RegisteredVersion, schemaStanding } from './compatibility';
-import { type AvroSchema, FULL_TRANSITIVE, type SchemaLookup, type SchemaRegistry } from './registry';
+import { incompatible, isSameSchema, schemaStanding } from './compatibility';
+import {
+  type AvroSchema,
+  FULL_TRANSITIVE,
+  type RegisteredVersion,
+  type SchemaLookup,
+  type SchemaRegistry,
+} from './registry';
 
 /** One version of a subject, as it is stored. The same id may stand under several subjects. */
 export interface SchemaRow extends RegisteredVersion {
   readonly subject: string;
 }
 
-/** The table of the registry, in the file that it shares with the embedded log. */
-export interface SchemaTable {
-  /** The committed rows, without waiting for a writer; none while there is no file. */
-  rows(): SchemaRow[];
-  /** No other code, in this or another process, registers anything while `work` runs. */
-  transact<T>(work: (rows: { all(): SchemaRow[]; add(row: SchemaRow): void }) => T): Promise<T>;
+/** The committed rows of the registry's table, in the file that it shares with the embedded log. No call waits for a writer. */
+export interface SchemaRows {
+  /** Null if there is none. */
+  schemaById(id: number): AvroSchema | null;
+  schemas(): SchemaRow[];
 }
 
-/** @param find the committed schema with an id; null if there is none */
-export function localSchemas(find: (id: number) => AvroSchema | null): SchemaLookup {
+/** No other code, in this or another process, registers anything while `work` runs. */
+export type SchemaTransact = <T>(
+  work: (rows: { all(): SchemaRow[]; add(row: SchemaRow): void }) => T,
+) => Promise<T>;
+
+/** @param rows null while there is no file */
+export function localSchemas(rows: () => SchemaRows | null): SchemaLookup {
   /** Ids never change their meaning. */
   const known = new Map<number, AvroSchema>();
   return {
     async schemaById(id) {
-      const schema = known.get(id) ?? find(id);
+      const schema = known.get(id) ?? rows()?.schemaById(id) ?? null;
       if (schema === null)
         throw new HighwaterError('SCHEMA_UNKNOWN', `the local registry has no schema with id ${id}`);
       known.set(id, schema);
       return schema;
     },
+    versions: async (subject) => ofSubject(rows()?.schemas() ?? [], subject),
   };
 }
 
 /** The registry of the embedded log. */
-export function localRegistry(schemas: SchemaLookup, table: SchemaTable): SchemaRegistry {
+export function localRegistry(schemas: SchemaLookup, transact: SchemaTransact): SchemaRegistry {
   return {
     ...schemas,
     isPartOfLog: true,
     async register(subject, schema) {
-      return table.transact((rows) => {
+      return transact((rows) => {
         const all = rows.all();
         const versions = ofSubject(all, subject);
         const standing = schemaStanding(schema, versions);
@@ -51,7 +62,7 @@ export function localRegistry(schemas: SchemaLookup, table: SchemaTable): Schema
       });
     },
     async inspect(subject, schema) {
-      const versions = ofSubject(table.rows(), subject);
+      const versions = await schemas.versions(subject);
       return { ...schemaStanding(schema, versions), level: versions.length === 0 ? null : FULL_TRANSITIVE };
     },
   };

@@ -2,6 +2,8 @@
 export interface SchemaLookup {
   /** @throws HighwaterError SCHEMA_UNKNOWN, REGISTRY_* */
   schemaById(id: number): Promise<AvroSchema>;
+  /** All versions of a subject, ascending; none if there is no such subject. @throws HighwaterError REGISTRY_* */
+  versions(subject: string): Promise<readonly RegisteredVersion[]>;
 }
 
 /** Gives schemas their ids. Adapters: the embedded log's own table, and a Confluent-compatible server. */
@@ -27,6 +29,16 @@ export interface SchemaRegistry extends SchemaLookup {
   confirm?(given: ReadonlyMap<number, AvroSchema>): Promise<void>;
   /** How far the own clock is ahead of the server's, by its last answer, in ms; null: not told. Left out without a server. */
   clockAheadMs?(): number | null;
+}
+
+export interface SchemaVersion {
+  /** From 1, +1 per version of the subject. */
+  readonly version: number;
+  readonly schema: AvroSchema;
+}
+
+export interface RegisteredVersion extends SchemaVersion {
+  readonly id: number;
 }
 
 /** An Avro schema as parsed JSON. */

@@ -4,8 +4,8 @@ import { readText } from '../../bytes/read-text';
 import { HighwaterError } from '../../errors';
 import type { Subject } from '../published-topics';
 import { fullName, schemaFolder } from '../schemas';
-import { incompatibility, isSameSchema, type SchemaVersion } from './compatibility';
-import type { AvroSchema, Incompatibility } from './registry';
+import { incompatibility, isSameSchema } from './compatibility';
+import type { AvroSchema, Incompatibility, SchemaVersion } from './registry';
 
 /** The versions of the schemas that come with highwater, `<subject>/<version>.avsc`. The changes: `CHANGELOG.md` beside it. */
 export const historyFolder = path.join(schemaFolder, 'history');

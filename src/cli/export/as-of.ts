@@ -1,20 +1,18 @@
 import { recordDecoder } from '../../avro/codec/record-decoder';
 import type { SchemaLookup } from '../../avro/registry/registry';
-import { type FeedSchemas, readSchema } from '../../avro/schemas';
 import { changePlace } from '../../consumer/table';
 import { HighwaterError } from '../../errors';
 import type { FeedTopics, LogReader, LogRecord } from '../../log/commit-log';
 import { latestRecords } from '../../log/latest-records';
 import { openSpool, type Spool } from '../../log/local/file/spool';
 import type { SourceOffset } from '../../state/source-offset';
-import { type Exported, type ExportRow, wholeLookup } from './changes';
-import { columnsOf } from './columns';
+import { type Exported, type ExportedType, type ExportRow, wholeLookup } from './changes';
 
 interface AsOfDeps {
   readonly log: LogReader;
   readonly registry: SchemaLookup;
   readonly topics: FeedTopics;
-  readonly schemas: FeedSchemas;
+  readonly changes: ExportedType;
   readonly signal: AbortSignal;
   /** For a temporary file of the size of the table. */
   readonly folder: string;
@@ -42,9 +40,11 @@ const IMAGE = Number.MIN_SAFE_INTEGER;
  * @throws HighwaterError EXPORT_UNPROVEN, EXPORT_NEWER; as the log and the registry
  */
 export function tableAsOf(atMs: number, deps: AsOfDeps): Exported {
-  const { log, registry, topics, schemas, signal, folder } = deps;
+  const { log, registry, topics, changes, signal, folder } = deps;
+  /** Images are written by the schema of the record in a change. */
+  const columns = changes.columns.find(({ name }) => name === 'after')!.children;
   let last = '';
-  return { columns: columnsOf(schemas.record), rows, said: () => last, exitCode: () => 0 };
+  return { columns, rows, said: () => last, exitCode: () => 0 };
 
   async function* rows(): AsyncGenerator<ExportRow> {
     const life = await presentLife();
@@ -123,8 +123,8 @@ export function tableAsOf(atMs: number, deps: AsOfDeps): Exported {
     isWhole: boolean,
     sourceOffset: LogRecord,
   ): AsyncGenerator<ExportRow> {
-    const own = [schemas.record, schemas.envelope, readSchema('source-offset.avsc')];
-    const decode = recordDecoder(wholeLookup(registry, own), own);
+    const image = { ...changes, schema: changes.record, columns };
+    const decode = recordDecoder(wholeLookup(registry, [changes, image]));
     const { name: topic } = topics.changes;
     for (const { key, rank, value } of spool.all()) {
       signal.throwIfAborted();
@@ -139,7 +139,7 @@ export function tableAsOf(atMs: number, deps: AsOfDeps): Exported {
       }
       if (found === null) continue;
       const members = found as Readonly<Record<string, unknown>>;
-      yield { values: schemas.record.fields.map(({ name }) => members[name]), of: { key, value } };
+      yield { values: columns.map(({ name }) => members[name]), of: { key, value } };
     }
   }
 }

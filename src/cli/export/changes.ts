@@ -1,12 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { PublishedTopic } from '../../avro/published-topics';
-import { covers, recordShape } from '../../avro/record-shape';
 import type { SchemaLookup } from '../../avro/registry/registry';
 import { fullName, type RecordSchema, typeName } from '../../avro/schemas';
 import { HighwaterError } from '../../errors';
 import type { LogReader, LogRecord } from '../../log/commit-log';
 import { tolerantDecoder } from '../log/tolerant-decoder';
 import type { CommandContext } from '../process/command-context';
-import { type Column, columnsOf, plainColumn } from './columns';
+import { type Column, columnsOf, mergedColumns, plainColumn } from './columns';
 
 /** A row of an export: a value for each column, and the record that it was made of. */
 export interface ExportRow {
@@ -49,10 +49,10 @@ function factsOf({ headers, key, timestamp, partition, logOffset }: LogRecord, t
  * A column for each field of the values, and the name of the field by the type of the value. A name that is taken by another column gets
  * `value_` before it.
  */
-function valueColumns(topics: readonly PublishedTopic[]) {
+function valueColumns(topics: readonly ExportedType[]) {
   const found = new Map<string, { readonly column: Column; readonly fields: Map<string, string> }>();
-  for (const { schema, kind } of topics) {
-    for (const column of columnsOf(schema)) {
+  for (const { schema, kind, columns } of topics) {
+    for (const column of columns) {
       if (column.name === 'event_id' || (column.name === 'op' && kind === 'changes')) continue;
       const same = found.get(column.name);
       const isTaken =
@@ -66,19 +66,31 @@ function valueColumns(topics: readonly PublishedTopic[]) {
   return [...found.values()];
 }
 
+/** A type of values in a topic, with the columns of all its versions. */
+export interface ExportedType extends PublishedTopic {
+  readonly columns: readonly Column[];
+}
+
+/** @throws HighwaterError REGISTRY_* */
+export async function exportedType(topic: PublishedTopic, registry: SchemaLookup): Promise<ExportedType> {
+  const type = fullName(topic.schema);
+  const registered = (await registry.versions(topic.subject)).map(({ schema }) => schema);
+  const written = registered.filter((schema) => typeName(schema) === type) as unknown as RecordSchema[];
+  return { ...topic, columns: mergedColumns([topic.schema, ...written].map((schema) => columnsOf(schema))) };
+}
+
 /**
  * The events of one topic, observed in [`sinceMs`, `untilMs`), in order per partition.
  * @param topics the types of values in the topic
  */
 export function changes(
   topic: string,
-  topics: readonly PublishedTopic[],
+  topics: readonly ExportedType[],
   { sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number },
   { log, registry, context }: { log: LogReader; registry: SchemaLookup; context: CommandContext },
 ): Exported {
-  const own = topics.map(({ schema }) => schema);
   const valued = valueColumns(topics);
-  const { decode, exitCode } = tolerantDecoder(wholeLookup(registry, own), context, own);
+  const { decode, exitCode } = tolerantDecoder(wholeLookup(registry, topics), context);
   const notBefore = sinceMs === Number.NEGATIVE_INFINITY ? {} : { notBefore: { sinceMs } };
   return {
     columns: [...facts, ...valued.map(({ column }) => column)],
@@ -101,15 +113,19 @@ export function changes(
 }
 
 /**
- * A lookup that refuses schemas with fields that the own schema of that type does not have: they would be lost.
+ * A lookup that refuses schemas with fields that have no column: they would be lost. The registry lacks such a schema among the versions,
+ * or it was registered during the export.
  * @throws HighwaterError EXPORT_NEWER
  */
-export function wholeLookup(registry: SchemaLookup, own: readonly RecordSchema[]): SchemaLookup {
+export function wholeLookup(registry: SchemaLookup, types: readonly ExportedType[]): SchemaLookup {
   return {
+    ...registry,
     async schemaById(id) {
       const written = await registry.schemaById(id);
-      const mine = own.find((schema) => fullName(schema) === typeName(written));
-      if (mine !== undefined && !covers(recordShape(mine), recordShape(written as unknown as RecordSchema)))
+      const type = types.find(({ schema }) => fullName(schema) === typeName(written));
+      if (type === undefined) return written;
+      const all = mergedColumns([type.columns, columnsOf(written as unknown as RecordSchema)]);
+      if (!isDeepStrictEqual(all, type.columns))
         throw new HighwaterError('EXPORT_NEWER', `schema ${id} of ${typeName(written)} has more fields`);
       return written;
     },

@@ -32,6 +32,17 @@ export function columnsOf(schema: RecordSchema, named = new Map<string, Column>(
   return schema.fields.map((field) => columnOf(field, schema.namespace, named));
 }
 
+/** The columns of several versions of a schema: those of the first one, then what each other one adds, also within structs. */
+export function mergedColumns(versions: readonly (readonly Column[])[]): readonly Column[] {
+  const found = new Map<string, Column>();
+  for (const column of versions.flat()) {
+    const first = found.get(column.name) ?? column;
+    const added = first.kind === column.kind ? column.children : [];
+    found.set(column.name, { ...first, children: mergedColumns([first.children, added]) });
+  }
+  return [...found.values()];
+}
+
 type Complex = RecordSchema & { readonly items: AvroSchema; readonly logicalType?: unknown };
 
 /** @param namespace of the record that has the field */

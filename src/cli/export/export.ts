@@ -2,7 +2,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Option } from 'commander';
 import { type PublishedTopic, topicsOf } from '../../avro/published-topics';
-import { feedSchemas } from '../../avro/schemas';
 import type { Config } from '../../config/load-config';
 import { HighwaterError } from '../../errors';
 import { feedDefinitions } from '../../feeds';
@@ -17,7 +16,7 @@ import type { CommandContext, RunCommand } from '../process/command-context';
 import { pastMomentValue, usageError, wholeNumberValue } from '../process/command-line';
 import { progressScreen } from '../progress/screen';
 import { tableAsOf } from './as-of';
-import { changes, type Exported } from './changes';
+import { changes, type Exported, exportedType } from './changes';
 import { type Format, formats, rowWriter } from './formats';
 import { fileOutput, type Output } from './output';
 
@@ -174,31 +173,36 @@ async function wanted(
   const topic = meantTopic(named?.topic ?? name, config, inLog);
   // An export does not wait: without the topic this throws.
   missingTopicNote(topic, config, { follow: false, inLog, place });
-  const { feed, topics } = typesIn(topic, config);
+  const { feed, published } = typesIn(topic, config);
+  const types = await Promise.all(published.map((one) => exportedType(one, registry)));
   if (asOf === undefined) {
     const range = { sinceMs: since, untilMs: until };
-    return changes(topic, topics, range, { log, registry, context });
+    return changes(topic, types, range, { log, registry, context });
   }
-  if (!topics.some(({ kind }) => kind === 'changes'))
+  const ofChanges = types.find(({ kind }) => kind === 'changes');
+  if (ofChanges === undefined)
     throw usageError(`--as-of needs a feed, and ${topic} has events`, NOW, `Name the feed: ${feed.name}.`);
   return tableAsOf(asOf, {
     log,
     registry,
     topics: feedTopics(feed, config.topicPrefix),
-    schemas: feedSchemas(feed),
+    changes: ofChanges,
     signal: context.signal,
     folder: file === null ? tmpdir() : path.dirname(file),
   });
 }
 
 /** The types of events in a topic. @throws HighwaterError USAGE_INVALID */
-function typesIn(topic: string, config: Config): Pick<PublishedTopic, 'feed'> & { topics: PublishedTopic[] } {
+function typesIn(
+  topic: string,
+  config: Config,
+): Pick<PublishedTopic, 'feed'> & { published: PublishedTopic[] } {
   const feed = feedsByTopic(config)(topic);
-  const topics = (feed === null ? [] : topicsOf(feed)).filter(
-    ({ kind, spec }) =>
-      (kind === 'changes' || kind === 'transition') && `${config.topicPrefix}${spec.name}` === topic,
+  const all = feed === null ? [] : topicsOf(feed, feedTopics(feed, config.topicPrefix));
+  const published = all.filter(
+    ({ kind, spec }) => (kind === 'changes' || kind === 'transition') && spec.name === topic,
   );
-  if (feed !== null && topics.length > 0) return { feed, topics };
+  if (feed !== null && published.length > 0) return { feed, published };
   const remedy = 'Name a feed, or a topic of events. The records of a feed as they are now: --as-of now.';
   throw usageError(`${topic} is no topic of events of a known feed`, NOW, remedy);
 }

@@ -1,21 +1,13 @@
 import { type DecodedRecord, isUnreadable, recordDecoder } from '../../avro/codec/record-decoder';
 import { WIRE_HEADER_BYTES } from '../../avro/codec/wire';
 import type { SchemaLookup } from '../../avro/registry/registry';
-import type { RecordSchema } from '../../avro/schemas';
 import { HighwaterError } from '../../errors';
 import type { LogRecord } from '../../log/commit-log';
 import type { CommandContext } from '../process/command-context';
 
-/**
- * Decodes the records that a command shows. Records that cannot be read are named and left out.
- * @param own as `valueDecoder` takes them
- */
-export function tolerantDecoder(
-  registry: SchemaLookup,
-  { report }: Pick<CommandContext, 'report'>,
-  own?: readonly RecordSchema[],
-) {
-  const decode = recordDecoder(registry, own);
+/** Decodes the records that a command shows. Records that cannot be read are named and left out. */
+export function tolerantDecoder(registry: SchemaLookup, { report }: Pick<CommandContext, 'report'>) {
+  const decode = recordDecoder(registry);
   /** Schema ids that the registry does not have. Each is asked for once and named once. */
   const refused = new Set<number | null>();
   let code: 0 | 1 = 0;

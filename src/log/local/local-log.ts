@@ -161,10 +161,8 @@ export function openLocalLog(options: LocalLogOptions) {
     await writer?.close();
   }
 
-  const registry = localRegistry(reader.registry, {
-    rows: () => reading.reader()?.schemas() ?? [],
-    transact: (work) =>
-      openedWriter().transact((db) => work({ all: schemaQuery(db), add: schemaInsert(db) })),
-  });
+  const registry = localRegistry(reader.registry, (work) =>
+    openedWriter().transact((db) => work({ all: schemaQuery(db), add: schemaInsert(db) })),
+  );
   return { commitLog, hold, space, registry };
 }

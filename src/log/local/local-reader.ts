@@ -55,7 +55,7 @@ export function openLocalReader(dataDir: string, busyTimeoutMs?: number, isWrite
       connection?.close();
     },
   };
-  const registry = localSchemas((id) => reading.reader()?.schemaById(id) ?? null);
+  const registry = localSchemas(() => reading.reader());
   /** Null while there is no file. @throws HighwaterError LOG_* */
   const space = (): LogSpace | null => reading.reader()?.space() ?? null;
   return { ...logReader, registry, space, reading, assertOpen };

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { schemaFolder } from '../../../src/avro/schemas';
+import { connect } from '../../../src/log/local/file/sqlite';
 import { openLocalLog } from '../../../src/log/local/local-log';
 import { type ChangeWriter, changeWriter } from '../../support/change-writer';
 import { commandsInFolder, jsonLines } from '../../support/cli';
@@ -228,16 +229,36 @@ it.each([
   expect([code, out, err]).toEqual([2, '', expect.stringContaining(what)]);
 });
 
-it('values with fields that this version does not have are refused: they would be lost', async () => {
-  await (await log()).write({ id: 'a', status: 'Priced' });
-  const older = JSON.parse(readFileSync(path.join(schemaFolder, 'ipo.avsc'), 'utf8'));
-  const fields = older.fields.filter(({ name }: { name: string }) => name !== 'notes');
-  writeFileSync(file('older.avsc'), JSON.stringify({ ...older, fields }));
-  writeFileSync(file('highwater.yaml'), 'feeds:\n  ipos:\n    schema: older.avsc\n');
-  for (const flags of [[], ['--as-of', 'now']]) {
-    const { code, out, err } = await run('export', 'ipos', ...flags);
-    expect([code, out, err]).toEqual([1, '', expect.stringContaining('error EXPORT_NEWER')]);
-  }
+describe('values with a field that the schema does not have any more', () => {
+  beforeEach(async () => {
+    const writer = await log();
+    await writer.write({ id: 'a', status: 'Priced' });
+    await writer.close();
+    const schema = JSON.parse(readFileSync(path.join(schemaFolder, 'ipo.avsc'), 'utf8'));
+    const fields = schema.fields.filter(({ name }: { name: string }) => name !== 'deal_status');
+    writeFileSync(file('fewer.avsc'), JSON.stringify({ ...schema, fields }));
+    writeFileSync(file('highwater.yaml'), 'feeds:\n  ipos:\n    schema: fewer.avsc\n');
+  });
+
+  it('are exported whole, with its column behind the others', async () => {
+    expect(await rows('ipos')).toMatchObject([{ key: 'a', after: { deal_status: 'Priced' } }]);
+    const [row] = await rows('ipos', '--as-of', 'now');
+    expect(row).toMatchObject({ id: 'a', deal_status: 'Priced' });
+    expect(Object.keys(row!).at(-1)).toBe('deal_status');
+    expect(await run('export', 'ipos', '-o', 'a.parquet')).toMatchObject({ code: 0 });
+    const found = await parquetFile(readFileSync(file('a.parquet')));
+    expect(found.rows.map(asJson)).toMatchObject([{ before: null, after: { deal_status: 'Priced' } }]);
+  });
+
+  it('are refused if the registry does not list the version that has it: they would be lost', async () => {
+    const db = connect(file('data/highwater.db'), 5_000);
+    db.prepare(`UPDATE schemas SET subject = 'other' WHERE subject = 'ipos-value'`).run([]);
+    db.close();
+    for (const flags of [[], ['--as-of', 'now']]) {
+      const { code, out, err } = await run('export', 'ipos', ...flags);
+      expect([code, out, err]).toEqual([1, '', expect.stringContaining('error EXPORT_NEWER')]);
+    }
+  });
 });
 
 it('there is nothing to export without a log', async () => {
