@@ -667,7 +667,7 @@ const schemas = {
     what: 'A schema is not compatible with its earlier versions. Readers of one version could not read records of the other, so consumers would break. The message names the subject, the version and the field. The publisher compares with all versions of the subject before it asks the registry, so a registry that checks less makes no difference. If the message has the number 409, the registry refused a schema that the publisher found compatible, and the message has its reason. `highwater schemas check` finds all of this before an upgrade, and changes nothing.',
     now: 'Nothing was published with it.',
     remedy:
-      'In a feed of your own, make the new field nullable with a default, or give it another name. Otherwise go back to the previous version, or give these topics their own prefix (HIGHWATER_TOPIC_PREFIX).',
+      'In a feed of your own, make the new field nullable with a default, or give it or the feed another name. Otherwise go back to the previous version, or give these topics their own prefix (HIGHWATER_TOPIC_PREFIX).',
     see: schemaRefused,
   },
   SCHEMA_UNREGISTERED: {

@@ -304,7 +304,7 @@ it.each<[string, Section, string, object?]>(
     ],
     'an id that the schema does not have': [
       { ...orders, idField: ['id', 'no'], updatedField: 'meta.at' },
-      'feeds.orders.schema: the file "CWD/order.avsc" lacks no (string, long, int), meta.at (long)',
+      'feeds.orders.schema: the file "CWD/order.avsc" lacks no (string, long, int), meta.at (long; not null)',
     ],
     'a format that no filter has': [
       { ...orders, ...since, updatedSinceFormat: 'rfc822' },

@@ -193,7 +193,7 @@ describe('of schemas', () => {
       'no record': ['"string"', 'the file "dividend.avsc" holds no Avro record with a name'],
       'what no record can do without': [
         avroRecord('D', { id: 'double', updated: ['null', 'long'], extra: undefined }),
-        'the file "dividend.avsc" lacks id (string, long, int), updated (long), extra (map of string)',
+        'the file "dividend.avsc" lacks id (string, long, int; not null), updated (long; not null), extra (map of string)',
       ],
       'what cannot do without a value': [
         avroRecord('D', {

@@ -41,7 +41,7 @@ it('a field within a list can be missing as well', () => {
 it('key fields are there, of the type that their values have', () => {
   const overrides = { idField: 'number', updatedFormat: 'milliseconds' };
   expect(problems([], overrides)).toEqual([
-    expect.stringContaining('lacks number (string, long, int), modified_at (long)'),
+    expect.stringContaining('lacks number (string, long, int; not null), modified_at (long; not null)'),
   ]);
 });
 

@@ -106,6 +106,10 @@ function innerMisread(reader: Type, writer: Type, at: SchemaPath): Misread | nul
       ? fieldMisread(reader, writer, at)
       : null;
   }
+  if (reader instanceof types.EnumType && writer instanceof types.EnumType && reader.name === writer.name) {
+    const unknown = writer.symbols.filter((symbol) => !reader.symbols.includes(symbol));
+    return { field: at.field, reason: `its enum lacks ${unknown.join(', ')}` };
+  }
   if (reader instanceof types.ArrayType && writer instanceof types.ArrayType) {
     return misread(reader.itemsType, writer.itemsType, { ...at, field: `${at.field}[]` });
   }

@@ -76,7 +76,9 @@ export async function exportedType(topic: PublishedTopic, registry: SchemaLookup
   const type = fullName(topic.schema);
   const registered = (await registry.versions(topic.subject)).map(({ schema }) => schema);
   const written = registered.filter((schema) => typeName(schema) === type) as unknown as RecordSchema[];
-  return { ...topic, columns: mergedColumns([topic.schema, ...written].map((schema) => columnsOf(schema))) };
+  // Nothing was written by a schema that is not registered, and it may be incompatible with those that are.
+  const newestFirst = written.length === 0 ? [topic.schema] : written.reverse();
+  return { ...topic, columns: mergedColumns(newestFirst.map((schema) => columnsOf(schema))) };
 }
 
 /**

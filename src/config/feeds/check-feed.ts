@@ -128,10 +128,10 @@ function recordProblem(feed: FeedDefinition, { schema, type }: Exclude<DeclaredS
   const missing = [
     ...ids
       .filter((path) => !isKey(path, idTypes, ids.length > 1))
-      .map((path) => `${path} (${idTypes.join(', ')})`),
+      .map((path) => `${path} (${idTypes.join(', ')}${ids.length > 1 ? '' : '; not null'})`),
     ...(feed.updatedField === null || isKey(feed.updatedField, [timeType], false)
       ? []
-      : [`${feed.updatedField} (${timeType})`]),
+      : [`${feed.updatedField} (${timeType}; not null)`]),
     ...(extra instanceof types.MapType && extra.valuesType.typeName === 'string'
       ? []
       : ['extra (map of string)']),

@@ -13,6 +13,8 @@ const ipo = (...fields: Field[]): AvroSchema => ({
 });
 const security = (...fields: Field[]): AvroSchema => ({ type: 'record', name: 'Security', fields });
 
+const states = (...symbols: string[]): AvroSchema => ({ type: 'enum', name: 'State', symbols });
+
 function register(...versions: AvroSchema[]): () => void {
   const earlier = versions.slice(0, -1).map((schema, i) => ({ version: i + 1, schema }));
   return () => {
@@ -54,6 +56,10 @@ describe('compatibility of schemas', () => {
       'a wider number, which only new readers can read': [
         [ipo(nullable('sic', 'long')), ipo(nullable('sic', 'double'))],
         'readers of version 1 cannot read what it writes: field sic: cannot read "double" as ["null","long"]',
+      ],
+      'another text in an enum': [
+        [ipo(nullable('state', states('open'))), ipo(nullable('state', states('open', 'held', 'cancelled')))],
+        'readers of version 1 cannot read what it writes: field state: its enum lacks held, cancelled',
       ],
       'a field that may now be null': [
         [

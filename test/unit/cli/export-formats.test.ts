@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { RecordSchema } from '../../../src/avro/schemas';
-import { columnsOf } from '../../../src/cli/export/columns';
+import { columnsOf, mergedColumns } from '../../../src/cli/export/columns';
 import { type Format, rowWriter } from '../../../src/cli/export/formats';
 import { recordJson } from '../../../src/json/json-text';
 import { modelRuns } from '../../support/model-runs';
@@ -58,6 +58,25 @@ async function write(format: Format, rows: readonly Row[], scale: number | null 
   await writer.end();
   return Buffer.concat(chunks);
 }
+
+it('several versions of a schema have the columns of the first, then those that others add, within structs too', () => {
+  const version = (...fields: ReturnType<typeof field>[]) =>
+    columnsOf({ type: 'record', name: 'Order', fields });
+  const first = version(field('no', 'string'), field('item', item));
+  const other = version(
+    field('desk', 'string'),
+    field('item', { ...item, fields: [field('sku', 'string'), field('price', 'double')] }),
+    field('no', 'long'),
+  );
+  const merged = mergedColumns([first, other]);
+  expect(merged.map(({ name, kind }) => `${name} ${kind}`)).toEqual([
+    'no string',
+    'item struct',
+    'desk string',
+  ]);
+  expect(merged[1]!.children.map(({ name }) => name)).toEqual(['sku', 'qty', 'price']);
+  expect(mergedColumns([first, first])).toEqual(first);
+});
 
 const full: Row = {
   id: 'ü "x", \r\n y',
