@@ -76,7 +76,7 @@ export async function exportedType(topic: PublishedTopic, registry: SchemaLookup
   const type = fullName(topic.schema);
   const registered = (await registry.versions(topic.subject)).map(({ schema }) => schema);
   const written = registered.filter((schema) => typeName(schema) === type) as unknown as RecordSchema[];
-  // Nothing was written by a schema that is not registered, and it may be incompatible with those that are.
+  // Nothing was written by a schema that is not registered, and it may be incompatible with the registered ones.
   const newestFirst = written.length === 0 ? [topic.schema] : written.reverse();
   return { ...topic, columns: mergedColumns(newestFirst.map((schema) => columnsOf(schema))) };
 }
