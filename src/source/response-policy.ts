@@ -305,11 +305,14 @@ function target({ headers: { location }, request, redact }: Answer): string {
   return excerpt(address, redact) + (address === base ? ', the address that was asked' : '');
 }
 
+/** Whether a 404 says that the page has no rows: by its code, or as the Django REST framework does. */
 function saysNoData(text: string): boolean {
   const value = parsedJson(text)?.value;
   if (!isObject(value)) return false;
   const entries = Array.isArray(value.errors) ? value.errors : [value];
-  return entries.length > 0 && entries.every((entry) => isObject(entry) && entry.code === 'no_data_found');
+  const says = (entry: unknown) =>
+    isObject(entry) && (entry.code === 'no_data_found' || /^invalid page\b/i.test(String(entry.detail)));
+  return entries.length > 0 && entries.every(says);
 }
 
 export function parsedJson(text: string): { readonly value: unknown } | undefined {
