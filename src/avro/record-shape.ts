@@ -133,16 +133,33 @@ export function covers(wider: RecordShape, narrower: RecordShape): boolean {
   });
 }
 
-/** A shape with the fields of another beside its own, also in the records within. If the other adds none, the shape itself. */
-export function merged<R extends RecordShape>(shape: R, other: RecordShape): R {
-  const names = new Set(shape.fields.flatMap(({ name, vendorName }) => [name, vendorName]));
-  const added = other.fields.filter(({ name, vendorName }) => !names.has(name) && !names.has(vendorName));
-  const fields = shape.fields.map((field) => {
-    const namesake = other.fields.find(({ name }) => name === field.name);
-    if (field.value.kind !== 'record' || namesake?.value.kind !== 'record') return field;
-    const value = merged(field.value, namesake.value);
-    return value === field.value ? field : { ...field, value };
+/**
+ * The schema that has every field of both, also in the records within: one of the two if that is enough, else the first one with the fields
+ * that the other adds. Two fields for one member of the vendor's JSON stay one.
+ */
+export function merged(schema: RecordSchema, other: RecordSchema): RecordSchema {
+  if (covers(recordShape(schema), recordShape(other))) return schema;
+  if (covers(recordShape(other), recordShape(schema))) return other;
+  const names = new Set(schema.fields.flatMap(namesOf));
+  const added = other.fields.filter((field) => !namesOf(field).some((name) => names.has(name)));
+  const fields = schema.fields.map((field) => {
+    const [within, more] = [schema, other].map((one) => recordIn(one, field.name));
+    if (within === undefined || more === undefined) return field;
+    const both = merged(within, more);
+    const { type } = field;
+    if (both === within) return field;
+    return { ...field, type: Array.isArray(type) ? type.map((one) => (one === within ? both : one)) : both };
   });
-  const isSame = added.length === 0 && fields.every((field, i) => field === shape.fields[i]);
-  return isSame ? shape : { ...shape, fields: [...fields, ...added] };
+  const isSame = added.length === 0 && fields.every((field, i) => field === schema.fields[i]);
+  return isSame ? schema : { ...schema, fields: [...fields, ...added] };
+}
+
+const namesOf = ({ name, vendorName = name }: FieldSchema): string[] => [name, vendorName];
+
+/** The record that a field holds, also in a union with null. */
+function recordIn({ fields }: RecordSchema, name: string): RecordSchema | undefined {
+  const types = fields.filter((field) => field.name === name).flatMap(({ type }) => type);
+  return types.find((type) => typeof type === 'object' && 'type' in type && type.type === 'record') as
+    | RecordSchema
+    | undefined;
 }

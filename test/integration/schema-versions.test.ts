@@ -161,8 +161,8 @@ it('a version with one field less loses nothing and publishes nothing by itself'
   const { after } = (await publisher.topic('insights')).at(-1)!.decoded!;
   expect(after).toMatchObject({
     firm: 'Other',
-    security: { symbol: 'S', isin: 'US1' },
-    extra: { analyst: '7', 'security.name': '"Name"', 'security.more': '[1]' },
+    security: { symbol: 'S', isin: 'US1', name: 'Name' },
+    extra: { analyst: '7', 'security.more': '[1]' },
   });
   await publisher.close();
 });
@@ -239,7 +239,7 @@ describe.each(['ipos', 'analysts', 'insights'] as const)('%s', (name) => {
       return before === undefined || compareFull(b!, a!).length > 0;
     };
     await fc.assert(
-      fc.asyncProperty(plays, async ({ versions, isOneWider, steps }) => {
+      fc.asyncProperty(plays, async ({ versions, steps }) => {
         const schemas = versions.map((lacking) => without(full, lacking));
         const { publisher, feeds, rows, write, upgrade, poll } = await versionedFeed(name, schemas);
         try {
@@ -265,9 +265,9 @@ describe.each(['ipos', 'analysts', 'insights'] as const)('%s', (name) => {
               ]);
             }
           }
-          // If each version lacks a field of the other, neither can show the other's events in full.
-          const readers = isOneWider ? schemas : [without(full, versions.flat())];
-          for (const reader of readers) await expectChained(reader, feeds[0]!, publisher);
+          const inNone = versions[0]!.filter((path) => versions[1]!.includes(path));
+          for (const reader of [...schemas, without(full, inNone)])
+            await expectChained(reader, feeds[0]!, publisher);
         } finally {
           await publisher.close();
         }

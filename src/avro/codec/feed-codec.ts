@@ -9,7 +9,7 @@ import type { SourceOffset } from '../../state/source-offset';
 import type { Change, EventTail, RecordValues, VendorRecord } from '../../types';
 import { type PublishedTopic, type Subject, topicsOf } from '../published-topics';
 import { recordKeys } from '../record-keys';
-import { covers, recordShape } from '../record-shape';
+import { merged, recordShape } from '../record-shape';
 import type { SchemaRegistry } from '../registry/registry';
 import { type FeedSchemas, type FieldSchema, feedSchemas, type RecordSchema } from '../schemas';
 import { plainWriter } from './plain-writer';
@@ -72,9 +72,9 @@ export async function createFeedCodec(
 }
 
 /**
- * The codec by which a feed with images continues: its own, or the codec of a schema that wrote some of the images and has more fields
- * than its own schema. So a publisher of an older version continues by the schema of a newer version, and readers of both schemas see
- * each `before` as the `after` that it was (`docs/decisions/0010`).
+ * The codec by which a feed with images continues: its own, or the codec of a schema that has also the fields of the schemas that wrote the
+ * images. So a publisher of an older version continues by the schema of a newer version, and readers of both schemas see each `before` as
+ * the `after` that it was (`docs/decisions/0010`).
  *
  * @param own knows all writers of the images
  * @throws HighwaterError REGISTRY_*
@@ -87,21 +87,19 @@ export async function codecForImages(
   writers: Iterable<number>,
   logger: Logger,
 ): Promise<FeedCodec> {
-  const { image } = own;
+  const { image, schemas } = own;
   const schemaOf = (id: number) => image.writerSchema(id) as RecordSchema;
-  const isWider = (id: number, than: number) => {
-    const [shape, other] = [recordShape(schemaOf(id)), recordShape(schemaOf(than))];
-    return covers(shape, other) && !covers(other, shape);
-  };
-  const widest = [...writers].reduce((best, id) => (isWider(id, best) ? id : best), image.schemaId);
-  if (widest === image.schemaId) return own;
-  const facts = { feed: feed.name, schemaId: widest, own: image.schemaId };
+  // Newest first, so that all instances find the same schema.
+  const newestFirst = [...writers].sort((a, b) => b - a);
+  const whole = newestFirst.reduce((schema, id) => merged(schema, schemaOf(id)), schemas.record);
+  if (whole === schemas.record) return own;
+  const facts = { feed: feed.name, own: image.schemaId };
   try {
-    const codec = await createFeedCodec(feed, topics, registry, schemaOf(widest));
+    const codec = await createFeedCodec(feed, topics, registry, whole);
     for (const id of image.writers()) codec.image.addWriter(id, schemaOf(id));
     logger.info(
       `Feed ${feed.name} goes on by the schema of its images, which has more fields than this version's.`,
-      facts,
+      { ...facts, schemaId: codec.image.schemaId },
     );
     return codec;
   } catch (error) {

@@ -47,7 +47,7 @@ export function createImages(
     if (id === image.schemaId) return null;
     let other = others.get(id);
     if (other === undefined) {
-      other = otherSchemaOf(feed, shape, recordShape(image.writerSchema(id) as RecordSchema), compare);
+      other = otherSchemaOf(feed, schema, image.writerSchema(id) as RecordSchema, compare);
       others.set(id, other);
     }
     return other;
@@ -109,22 +109,22 @@ interface OtherSchema {
 }
 
 /**
- * Image and record are compared in a shape that has the fields of both. There each member has the same place on both sides, by
+ * Image and record are compared in a schema that has the fields of both. There each member has the same place on both sides, by
  * the same coercion and the same rules for unknown values.
  */
 function otherSchemaOf(
   feed: FeedDefinition,
-  own: RecordShape,
-  writer: RecordShape,
+  own: RecordSchema,
+  writer: RecordSchema,
   compareOwn: Comparison,
 ): OtherSchema {
-  const rowOfImage = createRowOf(writer);
-  const rowOfRecord = createRowOf(own);
-  const decode = decodeOne(feed, own);
+  const rowOfImage = createRowOf(recordShape(writer));
+  const rowOfRecord = createRowOf(recordShape(own));
+  const decode = decodeOne(feed, recordShape(own));
   const both = merged(own, writer);
   const isOwn = both === own;
-  const decodeBoth = isOwn ? decode : decodeOne(feed, both);
-  const compareBoth = isOwn ? compareOwn : comparisonOf(feed, both);
+  const decodeBoth = isOwn ? decode : decodeOne(feed, recordShape(both));
+  const compareBoth = isOwn ? compareOwn : comparisonOf(feed, recordShape(both));
   return {
     rowOf: rowOfImage,
     decode: (image) => decode(rowOfImage(image)),
