@@ -1,4 +1,4 @@
-import type { HighwaterError } from '../../errors';
+import { HighwaterError } from '../../errors';
 import type { Paging, ScanPage } from '../../types';
 import { isCode, REFUSALS, unlessRefused } from './pages/refusals';
 import { tryPageSize } from './pages/window';
@@ -78,6 +78,7 @@ async function* pagesFrom(
 
 /** A page that the API does not give is the end. @throws what says nothing about this page */
 function refused(error: unknown): null {
-  if (isCode(error, REFUSALS) || (error as HighwaterError).code?.startsWith('SCAN_')) return null;
+  const isOfScan = error instanceof HighwaterError && error.code.startsWith('SCAN_');
+  if (isOfScan || isCode(error, REFUSALS)) return null;
   throw error;
 }

@@ -374,3 +374,24 @@ it('a record that goes back to earlier contents is published although each curso
   paged.vendor.rows.set('c', before);
   expect(await paged.poll()).toMatchObject({ changes: 1, complete: true });
 });
+
+it('a reconcile that is interrupted at any of its requests ends as interrupted', async () => {
+  let rows = ['a', 'b', 'c', 'd', 'e'].map((id, i) => row(id, 'A', NOW - 100 + i));
+  let last = Number.POSITIVE_INFINITY;
+  await start(() => {
+    if (asked.length >= last) throw new DOMException('the program ends', 'AbortError');
+    return rows;
+  });
+  // A missing record is looked for in pages with other borders, too.
+  rows = rows.filter(({ id }) => id !== 'c');
+  const { feed } = publisher.owned().deps;
+  const reconcile = () => reconciled(publisher, feed, { dryRun: true });
+  const before = asked.length;
+  await reconcile();
+  const requests = asked.length - before;
+  expect(requests).toBeGreaterThan(5);
+  for (let n = 1; n <= requests; n++) {
+    last = asked.length + n;
+    await expect(reconcile()).rejects.toMatchObject({ name: 'AbortError' });
+  }
+});
