@@ -27,8 +27,9 @@ const changed = (before: Record<string, unknown>, after: Record<string, unknown>
   compare({ id: 'a', updated: 1, extra: {}, ...before }, { id: 'a', updated: 1, extra: {}, ...after });
 
 describe('a comparison of two records', () => {
-  it('leaves out id and updated, of the record only', () => {
+  it('leaves out id and updated, of the record only, and the fraction of updated in extra', () => {
     expect(changed({ id: 'a', updated: 1 }, { id: 'b', updated: 2 })).toStrictEqual([]);
+    expect(changed({ extra: { updated: '1.25' } }, { extra: { updated: '2.5' } })).toStrictEqual([]);
     expect(changed({ part: { id: 'a' } }, { part: { id: 'b' } })).toEqual(['part.id']);
   });
 
