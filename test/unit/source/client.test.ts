@@ -275,6 +275,25 @@ describe('retrying', () => {
     expect(api.requests).toHaveLength(1);
   });
 
+  it('asks an endpoint that is away no sooner than it says, and meanwhile other endpoints of the API', async () => {
+    const api = await server((_, response, index) =>
+      index === 0
+        ? sendJson(response, 'maintenance', 503, { 'retry-after': '120' })
+        : sendJson(response, { ipos: [] }),
+    );
+    const client = source(api.url);
+    const ask = (name: string) => client.fetchPage({ ...feed, name }, page, never);
+    expect(await failureOf(ask('ipos'))).toMatchObject({ code: 'SOURCE_UNAVAILABLE' });
+    expect(await failureOf(ask('ipos'))).toMatchObject({
+      code: 'SOURCE_UNAVAILABLE',
+      message: expect.stringMatching(
+        /^ipos: the API asked for a pause that lasts another 1[12]\d s; no request/,
+      ),
+    });
+    expect(api.requests).toHaveLength(1);
+    expect(await ask('other')).toMatchObject({ rows: [] });
+  });
+
   async function waitsFor(status: number, headers: Record<string, string>): Promise<void> {
     const times: number[] = [];
     const api = await server((_, response, index) => {
