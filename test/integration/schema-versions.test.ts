@@ -167,6 +167,39 @@ it('a version with one field less loses nothing and publishes nothing by itself'
   await publisher.close();
 });
 
+it.each([[[]], [['notes']]])(
+  'a time that the vendor has renamed goes on in its field (ignored: %j)',
+  async (ignore) => {
+    const vendor = scriptedVendor();
+    const full = readSchema('ipo.avsc');
+    const fields = full.fields.map((field) =>
+      field.name === 'updated' ? { ...field, vendorName: 'changed_at' } : field,
+    );
+    const settings = { pageSize: 10, wideOverlapSeconds: 100_000, ignore };
+    const schema = files.add({ ...full, fields });
+    const publisher = await testPublisher(testFeed('ipos', settings), vendor);
+    vendor.rows = [ipo({ id: 'a', updated: 1000 }), ipo({ id: 'b', updated: 1001 })];
+    await publisher.poll();
+    await publisher.restart({ feed: testFeed('ipos', { ...settings, schema, updatedField: 'changed_at' }) });
+    const renamed = (row: Row, changed_at: number): Row => {
+      const { updated, ...others } = row;
+      return { ...others, changed_at };
+    };
+    vendor.rows = [
+      renamed(ipo({ id: 'a', updated: 1000 }), 1000),
+      renamed(ipo({ id: 'b', name: 'B' }), 1002),
+    ];
+    expect((await publisher.poll({ wide: true })).changes).toBe(1);
+    expect((await publisher.topic('ipos')).at(-1)!.decoded).toMatchObject({
+      op: 'u',
+      changed_fields: ['name'],
+      before: { id: 'b', updated: 1001 },
+      after: { id: 'b', updated: 1002, name: 'B' },
+    });
+    await publisher.close();
+  },
+);
+
 const anything = fc.constantFrom<unknown>(
   ...[
     undefined,

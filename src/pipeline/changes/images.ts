@@ -55,8 +55,7 @@ export function createImages(
 
   const images: Images = {
     decode(wire) {
-      const other = otherSchema(wire);
-      return other === null ? image.decode(wire) : other.decode(image.decodeAsWritten(wire));
+      return otherSchema(wire)?.decode(image.decodeAsWritten(wire)) ?? image.decode(wire);
     },
     compare(wire, record) {
       const published = image.decode(wire);
@@ -64,7 +63,7 @@ export function createImages(
       if (other === null)
         return { beforeRecord: published, changedFields: compare(published.values, record.values) };
       const written = image.decodeAsWritten(wire);
-      const beforeRecord = other.decode(written);
+      const beforeRecord = other.decode(written) ?? published;
       if (other.isEqual(written, record)) return { beforeRecord, changedFields: [] };
       return { beforeRecord, changedFields: compare(published.values, record.values) };
     },
@@ -77,9 +76,16 @@ export function createImages(
     },
     withoutOmitted(wire) {
       if (feed.omit.length === 0) return wire;
-      const other = otherSchema(wire);
-      const row = other?.rowOf(image.decodeAsWritten(wire)) ?? rowOf(image.decode(wire).values);
-      return removeMembers(row, feed.omit).size === 0 ? wire : image.encode(decodeRow(row));
+      for (const written of [true, false]) {
+        const row = written
+          ? otherSchema(wire)?.rowOf(image.decodeAsWritten(wire))
+          : rowOf(image.decode(wire).values);
+        if (row === undefined) continue;
+        if (removeMembers(row, feed.omit).size === 0) return wire;
+        const record = decodeRow(row);
+        if (record !== undefined) return image.encode(record);
+      }
+      return wire;
     },
   };
   return images;
@@ -94,7 +100,7 @@ function comparisonOf(feed: FeedDefinition, shape: RecordShape): Comparison {
   const compared = (values: RecordValues): RecordValues => {
     const row = rowOf(values);
     removeMembers(row, feed.ignore);
-    return decode(row).values;
+    return decode(row)?.values ?? values;
   };
   return (before, after) => compare(compared(before), compared(after));
 }
@@ -104,7 +110,8 @@ type Values = Readonly<Record<string, unknown>>;
 /** Images of a schema that is not the feed's. */
 interface OtherSchema {
   rowOf(image: Values): Record<string, unknown>;
-  decode(image: Values): VendorRecord;
+  /** Undefined as `decodeOne`. */
+  decode(image: Values): VendorRecord | undefined;
   isEqual(image: Values, record: VendorRecord): boolean;
 }
 
@@ -129,13 +136,17 @@ function otherSchemaOf(
     rowOf: rowOfImage,
     decode: (image) => decode(rowOfImage(image)),
     isEqual(image, record) {
-      const inBoth = isOwn ? record : decodeBoth(rowOfRecord(record.values));
-      return compareBoth(decodeBoth(rowOfImage(image)).values, inBoth.values).length === 0;
+      const before = decodeBoth(rowOfImage(image));
+      const after = isOwn ? record : decodeBoth(rowOfRecord(record.values));
+      return (
+        before !== undefined && after !== undefined && compareBoth(before.values, after.values).length === 0
+      );
     },
   };
 }
 
-function decodeOne(feed: FeedDefinition, shape: RecordShape): (row: unknown) => VendorRecord {
+/** @returns undefined for a row without the feed's id or time: it was published when the feed had other keys */
+function decodeOne(feed: FeedDefinition, shape: RecordShape): (row: unknown) => VendorRecord | undefined {
   const decode = createDecoder(feed, shape);
-  return (row) => decode([row]).records[0]!;
+  return (row) => decode([row]).records[0];
 }
