@@ -260,7 +260,7 @@ const answers = {
     what: 'The API answered with rows, but none of them is a record. Every row of the snapshot has become a dead letter. The message quotes a value of the first row and says what was expected. Most often `idField`, `updatedField` or `updatedFormat` of the feed does not fit the rows of the API.',
     now: 'The rows are kept as dead letters. The snapshot is not complete and begins again from the start, slowly.',
     remedy:
-      'Correct idField, updatedField and updatedFormat of the feed in highwater.yaml, and its schema, or narrow path and responseKey to the records.',
+      'Correct idField, updatedField and updatedFormat of the feed in highwater.yaml, and its schema, or narrow path and responseKey to the records. If the new schema is refused, give the feed another name.',
     see: feedParked,
   },
   POLL_UNREADABLE: {
@@ -268,7 +268,7 @@ const answers = {
     what: 'The API answered with rows, but none of them is a record any more. Most often the API has renamed the member of `idField` or `updatedField`, or changed the form of its times. The message quotes the first row.',
     now: 'The rows are kept as dead letters, and the high-water mark stands still. The feed is tried again after growing pauses: once the rows are records again, all of them are published.',
     remedy:
-      'If the API has changed for good, correct idField, updatedField and updatedFormat of the feed in highwater.yaml, and its schema. Otherwise tell the vendor.',
+      'If the API has changed for good, name the new member in updatedField (or idField) of the feed, and in `vendorName` of its field in the schema, and correct updatedFormat. Otherwise tell the vendor.',
     see: 'runbook/dead-letters.md',
   },
   POLL_NOT_COUNTED: {
