@@ -371,7 +371,7 @@ it.each<[string, Section, string, object?]>(
   expect(mistakes(section, { given })).toEqual([expected]);
 });
 
-it.each(['api_key', 'apiKey', 'access-token', 'clientSecret', 'password', 'token'])(
+it.each(['api_key', 'apiKey', 'access-token', 'clientSecret', 'password', 'token', 'X-Amz-Signature'])(
   'a secret in the query parameter %s is a mistake',
   (name) => {
     const mistake = `feeds.orders.query.${name}: carries a secret, which must not stand in the file, expected it in auth (scheme query, with tokenEnv, tokenFile or tokenCommand)`;

@@ -93,10 +93,24 @@ export function inferSchema(feed: string, rows: readonly JsonObject[], keys: Fee
         const items = typeOf(kind.items, parent, path);
         return items === null ? null : ({ type: 'array', items } as unknown as AvroSchema);
       }
+      case 'long':
+        return hasFractions(path) ? 'double' : 'long';
       default:
         return kind.is;
     }
   }
+}
+
+const measures = new Set(
+  'price cost fee rate ratio percent percentage pct yield discount tax score weight latitude longitude lat lng lon'.split(
+    ' ',
+  ),
+);
+
+/** Whether numbers of this name have fractions, even if all those seen are whole. A field cannot become a `double` later. */
+function hasFractions(path: string): boolean {
+  const words = path.split(/[^A-Za-z]+|(?<=[a-z])(?=[A-Z])/);
+  return measures.has(words.at(-1)!.toLowerCase());
 }
 
 function kindOf(value: unknown): Kind {

@@ -91,6 +91,7 @@ async function init(address: string, flags: InitFlags, context: CommandContext):
   const token = auth.tokenEnv === undefined ? '' : tokenIn(auth.tokenEnv, context);
   if (auth.scheme === 'query') url.searchParams.delete(auth.name);
   refuseSecrets(url, flags.header);
+  refuseRepeated(url);
   const file = path.resolve(context.cwd, flags.config);
   const schemaFile = path.join(path.dirname(file), `${name}.avsc`);
   const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
@@ -151,10 +152,22 @@ async function replaceFiles<T>(texts: Readonly<Record<string, string>>, check: (
   }
 }
 
+/** The settings name each parameter once. @throws HighwaterError USAGE_INVALID */
+function refuseRepeated(url: URL): void {
+  const names = [...url.searchParams.keys()];
+  const repeated = names.find((name, i) => names.indexOf(name) !== i);
+  if (repeated === undefined) return;
+  throw usageError(
+    `the address has the parameter ${repeated} more than once, and a feed sends each parameter once`,
+    NOTHING,
+    "Write its values into one, as the API's documentation says (often with commas), or make a feed for each of them.",
+  );
+}
+
 /** @throws HighwaterError USAGE_INVALID if a secret would be written to the file */
 function refuseSecrets(url: URL, headers: InitFlags['header']): void {
   const found =
-    [...url.searchParams.keys()].find((name) => secretParameters.test(name)) ??
+    [...url.searchParams].find(([name, value]) => secretParameters.test(name) || isKey(name, value))?.[0] ??
     Object.keys(headers).find((name) => secretHeaders.test(name));
   if (found === undefined) return;
   throw usageError(
@@ -163,6 +176,9 @@ function refuseSecrets(url: URL, headers: InitFlags['header']): void {
     `Put its value into a variable and say how it is carried: --auth query:${found} or --auth header:${found}.`,
   );
 }
+
+/** `key` may be anything; a long text without spaces is a secret. */
+const isKey = (name: string, value: string): boolean => name === 'key' && /^[\w-]{20,}$/.test(value);
 
 function checkedName(name: string): string {
   const isTaken = feedDefinitions.some((one) => one.name === name);

@@ -172,7 +172,9 @@ export const feedSettings = z
         'How the next page is asked for: `style` is `page`, `offset`, `cursor`, `link` or `none`. Default: `{ style: page }`. [All styles](adding-a-feed.md#another-api) and their keys.',
       ),
       query: z
-        .record(z.string(), text().nullable(), { error: 'query parameters with their values' })
+        .record(z.string(), z.string({ error: 'a text' }).nullable(), {
+          error: 'query parameters with their values',
+        })
         .describe(
           'Fixed query parameters, such as filters. They are added to the parameters of the definition; `null` removes one.',
         ),

@@ -31,6 +31,15 @@ it('takes the type that holds every digit of a number', () => {
   expect(types).toEqual(['long', 'double', 'double', 'string']);
 });
 
+it('takes whole numbers for fractions where the name says so, since a field cannot become one later', () => {
+  const { fields } = fieldsOf([
+    { ...base, price: 10, unitPrice: 3, tax_rate: 20, qty: 2, rated: 1, generate: 5 },
+  ]);
+  const typeOf = (name: string) => (fields[name]!.type as unknown as string[])[1];
+  expect(['price', 'unitPrice', 'tax_rate'].map(typeOf)).toEqual(['double', 'double', 'double']);
+  expect(['qty', 'rated', 'generate'].map(typeOf)).toEqual(['long', 'long', 'long']);
+});
+
 it('joins the kinds of all rows without a loss', () => {
   const { fields, leftOut } = fieldsOf([
     { ...base, total: 1, code: 7, note: null, tags: [], gift: true, odd: true },
