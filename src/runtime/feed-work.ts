@@ -52,6 +52,8 @@ export type FeedWork = ReturnType<typeof feedWork>;
 /** The work of a feed's owner: commands, polls, and by schedule a reconcile. */
 export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once: boolean) {
   let nextPollAt = Number.NEGATIVE_INFINITY;
+  /** Long work goes on until then. Polls that take longer than their interval would leave it no time. */
+  let workUntil = Number.NEGATIVE_INFINITY;
   let lastWide = Number.NEGATIVE_INFINITY;
   let lastPoll: PollResult | null = null;
   /** Own clock, ms. A reconcile that ran counts even if it asked for an operator; a failed one waits for its pause. */
@@ -79,19 +81,21 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
     lastPoll = null;
     lastPoll = await pollFeed(deps, wide, signal);
     if (wide) lastWide = began;
-    nextPollAt = began + feed.pollIntervalMs;
     const ms = performance.now() - began;
+    nextPollAt = began + feed.pollIntervalMs;
+    workUntil = began + 2 * ms;
     logger.debug('polled', { feed: feed.name, wide, ms: Math.round(ms), ...lastPoll });
     tell({ kind: 'polled', feed: feed.name, result: lastPoll, seconds: ms / 1_000 });
   }
 
   /** Turns within a long piece of work: polls go on in it, and a command that ends it is heard. */
   function turnsOf(owned: OwnedFeed, work: Command, signal: AbortSignal): Turns {
+    const dueAt = (): number => Math.max(nextPollAt, workUntil);
     const between = async (): Promise<void> => {
       const asked = inbox.first()?.command.name;
       if (asked !== undefined && endsLongWork.includes(asked))
         throw interrupted(feed, work, `${asked} was asked for`);
-      const isDue = performance.now() >= nextPollAt && !owned.deps.state.offset.paused;
+      const isDue = performance.now() >= dueAt() && !owned.deps.state.offset.paused;
       if (isDue && !(await pollNow(owned, signal))) await between();
     };
     return {
@@ -103,7 +107,7 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
       async rest(ms) {
         const end = performance.now() + ms;
         for (let now = performance.now(); now < end && !signal.aborted; now = performance.now()) {
-          await pause(Math.max(0, Math.min(end, nextPollAt, now + LISTEN_MS) - now), signal);
+          await pause(Math.max(0, Math.min(end, dueAt(), now + LISTEN_MS) - now), signal);
           await between();
         }
       },

@@ -40,3 +40,30 @@ it('deletes nothing if a pause ends the poll that comes last in a reconcile', as
   await work.turn(publisher.owned(), signal);
   expect(publisher.offset().paused).toBe(true);
 });
+
+it('a reconcile comes on between polls that take longer than their interval', async () => {
+  const settings = { pageSize: 4, pollIntervalMs: 1 };
+  const publisher = await styledPublisher({ style: 'page', order: 'id' }, settings);
+  const { vendor, feed, logger } = publisher;
+  for (let i = 0; i < 60; i++) vendor.write(`r${i}`, NOW - 9_000 + i);
+  await publisher.poll();
+  const { fetchPage } = vendor;
+  vendor.fetchPage = async (...asked) => {
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    return fetchPage(...asked);
+  };
+  const inbox = createInbox();
+  const told: string[] = [];
+  const work = feedWork(feed, { inbox, logger, tell: ({ kind }) => void told.push(kind) }, false);
+  const answers: Outcome[] = [];
+  inbox.put({
+    command: { name: 'reconcile', dryRun: false, allowDeletes: null },
+    progress() {},
+    answer: (outcome) => void answers.push(outcome),
+  });
+  await work.turn(publisher.owned(), new AbortController().signal);
+  expect(answers).toMatchObject([{ ok: true, facts: { pages: expect.any(Number) } }]);
+  // It was one poll for each page.
+  const { pages } = (answers[0] as { facts: { pages: number } }).facts;
+  expect(told.filter((kind) => kind === 'polled').length).toBeLessThan(pages / 2);
+});
