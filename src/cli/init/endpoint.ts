@@ -166,12 +166,24 @@ export function openEndpoint(
   };
 }
 
+const otherAddress =
+  "Compare the address with the vendor's documentation. It is asked by GET; a feed that asks by POST is written by hand: docs/adding-a-feed.md.";
+const otherToken =
+  'Say how requests carry the token (--auth), and which variable holds it (--token-env): `highwater init --help`.';
+/** Other remedies than a feed has, which settings help. */
+const remedies: Partial<Record<ErrorCode, string>> = {
+  SOURCE_REQUEST_REFUSED: otherAddress,
+  SOURCE_NOT_FOUND: otherAddress,
+  SOURCE_REDIRECTED: otherAddress,
+  SOURCE_UNAUTHORIZED: otherToken,
+  SOURCE_FORBIDDEN: otherToken,
+  SOURCE_RATE_LIMITED: 'Run the command again when the pause is over.',
+};
+
 /** There is no feed yet, and no poll. */
 function failed({ code, what }: { readonly code: ErrorCode; readonly what: string }): HighwaterError {
-  const remedy =
-    "Compare the address with the vendor's documentation. It is asked by GET; a feed that asks by POST is written by hand: docs/adding-a-feed.md.";
-  const now = 'Nothing was written.';
-  return new HighwaterError(code, `${what}.`, code === 'SOURCE_REQUEST_REFUSED' ? { now, remedy } : { now });
+  const remedy = remedies[code];
+  return new HighwaterError(code, `${what}.`, { now: 'Nothing was written.', ...(remedy && { remedy }) });
 }
 
 const nothing: EndpointAnswer = { body: undefined, linkHeader: undefined };

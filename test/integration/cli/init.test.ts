@@ -518,22 +518,22 @@ it('says what the API answers when the token is wrong, without the token', async
   const wrong = { ...zendesk, token: 'wrong-token-4712' };
   const { code, err } = await init(wrong, bearer);
   expect(code).not.toBe(0);
-  expect(err).toContain('401');
+  expect(err).toMatch(/401.*--auth.*--token-env/s);
   expect(err).not.toContain('wrong-token-4712');
 });
 
-it('says that it asks by GET when an endpoint refuses that', async () => {
+it.each([
+  [400, 'SOURCE_REQUEST_REFUSED'],
+  [404, 'SOURCE_NOT_FOUND'],
+])('says that it asks by GET when an endpoint answers %d', async (status, named) => {
   const posts = await startHttpServer((_, response) =>
-    sendJson(response, { message: 'Invalid request URL.' }, 400),
+    sendJson(response, { message: 'Invalid request URL.' }, status),
   );
-  try {
-    const { code, err } = await done(['init', `${posts.url}/search`]);
-    expect(code).toBe(1);
-    expect(err).toMatch(/SOURCE_REQUEST_REFUSED.*Invalid request URL.*Nothing was .*written.*POST/s);
-    expect(err).not.toContain('next poll');
-  } finally {
-    await posts.stop();
-  }
+  endsWithTest(posts.stop);
+  const { code, err } = await done(['init', `${posts.url}/search`]);
+  expect(code).toBe(1);
+  expect(err).toMatch(new RegExp(`${named}.*Invalid request URL.*Nothing was .*written.*POST`, 's'));
+  expect(err).not.toContain('next poll');
 });
 
 it('ends in order when it is interrupted, and writes nothing', async () => {

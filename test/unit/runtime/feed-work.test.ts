@@ -62,8 +62,8 @@ it('a reconcile comes on between polls that take longer than their interval', as
     answer: (outcome) => void answers.push(outcome),
   });
   await work.turn(publisher.owned(), new AbortController().signal);
-  expect(answers).toMatchObject([{ ok: true, facts: { pages: expect.any(Number) } }]);
+  const [answer] = answers;
+  const pages = answer?.ok ? Number(answer.facts.pages) : 0;
   // It was one poll for each page.
-  const { pages } = (answers[0] as { facts: { pages: number } }).facts;
   expect(told.filter((kind) => kind === 'polled').length).toBeLessThan(pages / 2);
 });
