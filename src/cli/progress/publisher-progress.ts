@@ -34,8 +34,10 @@ export function publisherProgress(screen: Pick<ProgressScreen, 'set' | 'remove'>
 
   return {
     onPage({ feed, rows: pageRows, letters, progress, state }: PageReport): void {
-      const { duringSnapshot: isSnapshot, complete: isDone, highWaterMark: mark } = progress;
-      const { record_count: records, snapshot_seq } = state.offset;
+      const { duringSnapshot: isSnapshot, complete, highWaterMark: mark } = progress;
+      const { record_count: records, snapshot, snapshot_seq } = state.offset;
+      // A snapshot without a single record comes to its end, and is not complete.
+      const isDone = complete && snapshot === 'complete';
       const key = `snapshot ${feed.name}`;
       const { sinceMs, rows: before } = running.get(feed.name) ?? { sinceMs: madeMs, rows: 0 };
       const rows = before + pageRows;

@@ -68,11 +68,12 @@ function page(
   records: number,
   progress: { duringSnapshot: boolean; complete: boolean },
   snapshotSeq = 0,
+  snapshot = progress.complete ? 'complete' : 'running',
 ) {
   const report = {
     ...{ feed: { name: 'ipos' }, rows, letters: [] },
     progress: { ...progress, highWaterMark: 1_700_000_000 },
-    state: { offset: { record_count: records, snapshot_seq: snapshotSeq } },
+    state: { offset: { record_count: records, snapshot, snapshot_seq: snapshotSeq } },
   };
   return report as unknown as PageReport;
 }
@@ -110,6 +111,8 @@ describe('with a clock that the test sets', () => {
       jest.advanceTimersByTime(1_000);
       onPage(page(100, i * 100, running));
     }
+    // None of its rows is a record.
+    onPage(page(0, 800, complete, 0, 'running'));
     onPage(page(0, 800, complete));
     expect(lines).toEqual([
       ['first snapshot runs', { feed: 'ipos', rows: 600, perSecond: 100 }],
