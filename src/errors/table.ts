@@ -252,7 +252,8 @@ const answers = {
     ...parks,
     what: 'There are more records than the paging of the API reaches. They share one second, or the answers of the feed have no order. Some of them cannot be read.',
     now: 'The feed is parked and tried again slowly. The records read so far are published, but the scan does not count as complete.',
-    remedy: 'Narrow the feed by filters in highwater.yaml (dates, tickers), or split it into several feeds.',
+    remedy:
+      'If the feed is declared without paging, raise its pageSize, or declare how its pages are asked for. Otherwise narrow it by filters in highwater.yaml (dates, tickers), or split it into several feeds.',
     see: feedParked,
   },
   SNAPSHOT_UNREADABLE: {
