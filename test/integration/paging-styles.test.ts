@@ -1,25 +1,15 @@
-import type { Feed } from '../../src/feeds/feed';
 import { backfill, published } from '../support/backfill';
 import { reconciled } from '../support/operations';
 import { ipo } from '../support/records';
-import {
-  plainShape,
-  type StyledVendor,
-  styledFeed,
-  styledVendor,
-  type VendorShape,
-} from '../support/styled-vendor';
-import { type Published, type TestPublisher, testPublisher } from '../support/test-publisher';
+import { NOW, type StyledPublisher, styledPublisher } from '../support/styled-publisher';
+import type { VendorShape } from '../support/styled-vendor';
+import type { Published } from '../support/test-publisher';
 
-const NOW = 1_790_000_000;
 const DAY = 86_400;
 const styles = ['page', 'offset', 'cursor', 'link', 'none'] as const;
 const shapes = styles.flatMap((style) => [true, false].map((filter) => [style, filter] as const));
 
-interface Scene {
-  readonly vendor: StyledVendor;
-  readonly feed: Feed;
-  readonly publisher: TestPublisher;
+interface Scene extends StyledPublisher {
   /** Moves both clocks on. */
   pass(seconds: number): void;
   put(id: string, change?: Readonly<Record<string, unknown>>): void;
@@ -28,31 +18,26 @@ interface Scene {
 /** Ninety rows over three days, fifteen on each second that has some, and ten a page. */
 async function scene(
   shape: Partial<VendorShape>,
-  overrides: Partial<Feed>,
-  play: (scene: Scene) => Promise<void>,
-): Promise<void> {
-  let now = NOW;
-  const whole = { ...plainShape, sized: shape.style !== 'none', ...shape };
-  const vendor = styledVendor(whole, () => now * 1000);
+  snapshotMode: 'initial' | 'never' = 'initial',
+): Promise<Scene> {
+  const publisher = await styledPublisher(
+    { sized: shape.style !== 'none', ...shape },
+    { pageSize: 10, deleteShare: 1, snapshotMode },
+  );
+  const { vendor, clock } = publisher;
   const put: Scene['put'] = (id, change) => {
     const row = vendor.rows.get(id);
-    vendor.rows.set(id, { ...ipo({ id }), ...row, id, updated: now, ...change });
+    vendor.rows.set(id, { ...ipo({ id }), ...row, id, updated: clock.ms / 1000, ...change });
   };
   for (let i = 0; i < 90; i++)
     put(`r${String(i).padStart(2, '0')}`, { updated: NOW - 3 * DAY + Math.floor(i / 15) * (DAY / 2) });
-  const feed = styledFeed(whole, { pageSize: 10, pollIntervalMs: 10, deleteShare: 1, ...overrides });
-  const publisher = await testPublisher(feed, vendor);
   const pass = (seconds: number): void => {
-    now += seconds;
+    clock.ms += seconds * 1000;
   };
-  try {
-    await play({ vendor, feed, publisher, pass, put });
-  } finally {
-    await publisher.close();
-  }
+  return { ...publisher, pass, put };
 }
 
-const events = ({ publisher, feed }: Scene): Promise<Published[]> => publisher.topic(feed.name);
+const events = ({ topic, feed }: Scene): Promise<Published[]> => topic(feed.name);
 
 /** The readers' records by id, each as last published. Each event goes on from the one before, and differs from it. */
 function view(published: readonly Published[]): Map<string, unknown> {
@@ -78,53 +63,51 @@ async function expectEverything(scene: Scene): Promise<void> {
 describe.each(shapes)('by %s (filter: %s)', (style, filter) => {
   const shape = { style, filter };
 
-  it('rows that are updated in mid-walk are neither lost nor published twice', () =>
-    scene({ ...shape, cap: style === 'none' ? 1000 : 10 }, {}, async (it) => {
-      const { vendor, publisher, pass, put } = it;
-      const ids = [...vendor.rows.keys()];
-      vendor.beforeAnswer = (request) => {
-        pass(1);
-        if (request % 2 === 0 && request < 80)
-          put(ids[(request * 7) % ids.length]!, { name: `at ${request}` });
-      };
-      for (let poll = 0; poll < 4; poll++) await publisher.poll();
-      vendor.beforeAnswer = () => {};
-      pass(60);
-      await publisher.poll({ wide: true });
-      await expectEverything(it);
-    }));
+  it('rows that are updated in mid-walk are neither lost nor published twice', async () => {
+    const api = await scene({ ...shape, cap: style === 'none' ? 1000 : 10 });
+    const { vendor, poll, pass, put } = api;
+    const ids = [...vendor.rows.keys()];
+    vendor.beforeAnswer = (request) => {
+      pass(1);
+      if (request % 2 === 0 && request < 80) put(ids[(request * 7) % ids.length]!, { name: `at ${request}` });
+    };
+    for (let i = 0; i < 4; i++) await poll();
+    vendor.beforeAnswer = () => {};
+    pass(60);
+    await poll({ wide: true });
+    await expectEverything(api);
+  });
 
-  it('a reconcile finds what moved no time stamp, and deletes what is gone; a dry run only says so', () =>
-    scene(shape, {}, async (it) => {
-      const { vendor, feed, publisher, pass, put } = it;
-      await publisher.poll();
-      pass(60);
-      put('new');
-      pass(60);
-      await publisher.poll();
-      vendor.rows.delete('r17');
-      vendor.rows.delete('r44');
-      put('r30', { name: 'in silence', updated: vendor.rows.get('r30')!.updated });
-      const told = { updated: 1, deleted: 2, missing: 0, why: null };
-      expect(await reconciled(publisher, feed, { dryRun: true })).toMatchObject(told);
-      expect(await events(it)).toHaveLength(91);
-      expect(await reconciled(publisher, feed)).toMatchObject(told);
-      await expectEverything(it);
-      expect(await reconciled(publisher, feed)).toMatchObject({ updated: 0, deleted: 0, missing: 0 });
-    }));
+  it('a reconcile finds what moved no time stamp, and deletes what is gone; a dry run only says so', async () => {
+    const api = await scene(shape);
+    const { vendor, feed, poll, pass, put } = api;
+    await poll();
+    pass(60);
+    put('new');
+    pass(60);
+    await poll();
+    vendor.rows.delete('r17');
+    vendor.rows.delete('r44');
+    put('r30', { name: 'in silence', updated: vendor.rows.get('r30')!.updated });
+    const told = { updated: 1, deleted: 2, missing: 0, why: null };
+    expect(await reconciled(api, feed, { dryRun: true })).toMatchObject(told);
+    expect(await events(api)).toHaveLength(91);
+    expect(await api.reconcile()).toMatchObject(told);
+    await expectEverything(api);
+    expect(await api.reconcile()).toMatchObject({ updated: 0, deleted: 0, missing: 0 });
+  });
 
-  it('a backfill brings the rows of its days, each once', () =>
-    scene(shape, { snapshotMode: 'never' }, async (it) => {
-      const { vendor, feed, publisher, pass } = it;
-      await publisher.poll();
-      pass(60);
-      expect(published(await events(it), 'r', 'backfill')).toEqual([]);
-      const date = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 10);
-      const days = { from: date(NOW - 2 * DAY), to: date(NOW - 2 * DAY) };
-      for (let i = 0; i < 2; i++)
-        expect(await backfill(publisher, feed, days)).toMatchObject({ complete: true });
-      const meant = [...vendor.rows.values()].filter(({ updated }) => date(updated) === days.from);
-      expect(meant.length).toBeGreaterThan(0);
-      expect(published(await events(it), 'r', 'backfill')).toEqual(meant.map(({ id }) => id).sort());
-    }));
+  it('a backfill brings the rows of its days, each once', async () => {
+    const api = await scene(shape, 'never');
+    const { vendor, feed, poll, pass } = api;
+    await poll();
+    pass(60);
+    expect(published(await events(api), 'r', 'backfill')).toEqual([]);
+    const date = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 10);
+    const days = { from: date(NOW - 2 * DAY), to: date(NOW - 2 * DAY) };
+    for (let i = 0; i < 2; i++) expect(await backfill(api, feed, days)).toMatchObject({ complete: true });
+    const meant = [...vendor.rows.values()].filter(({ updated }) => date(updated) === days.from);
+    expect(meant.length).toBeGreaterThan(0);
+    expect(published(await events(api), 'r', 'backfill')).toEqual(meant.map(({ id }) => id).sort());
+  });
 });
