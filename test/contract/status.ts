@@ -1,10 +1,8 @@
 import { jsonLines } from '../support/cli';
 import { cliPublisher } from '../support/cli-publisher';
 import { leaveDeadLetters } from '../support/dead-letters';
+import type { Values } from '../support/published';
 import { until } from '../support/until';
-
-// biome-ignore lint/suspicious/noExplicitAny: as loose as a script's JSON
-type Values = Record<string, any>;
 
 /** `highwater status`, over either log. @param log settings that name it, of a log that is empty at the begin of each test */
 export function statusContract(name: string, log: () => Readonly<Record<string, string>>): void {

@@ -3,7 +3,6 @@ import { Writable } from 'node:stream';
 import { type Admin, startAdmin } from '../../src/admin/admin';
 import type { AdminOptions } from '../../src/admin/dashboard/dashboard';
 import type { FeedView } from '../../src/admin/dashboard/view';
-import { recordDecoder } from '../../src/avro/codec/record-decoder';
 import { type ConfigWithApi, loadConfig } from '../../src/config/load-config';
 import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
 import { createLogger } from '../../src/logging/logger';
@@ -12,6 +11,7 @@ import { createRedactor } from '../../src/secrets/redaction';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { endsWithTest } from '../support/ends';
 import { type EventStream, openEvents, type Told } from '../support/event-stream';
+import { publishedIn } from '../support/published';
 import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
@@ -103,14 +103,8 @@ interface Logged {
 }
 
 async function logged(topic: string): Promise<Map<number, Logged & { readonly key: string }>> {
-  const decode = recordDecoder(log.registry);
-  const found = new Map<number, Logged & { readonly key: string }>();
-  const { signal } = new AbortController();
-  for await (const record of log.commitLog.read([topic], { fromBeginning: true, follow: false, signal })) {
-    const value = (await decode(record)).value as Logged;
-    found.set(value.source.seq, { ...value, key: record.key });
-  }
-  return found;
+  const records = await publishedIn(log, topic);
+  return new Map(records.map(({ key, decoded }) => [decoded!.source.seq, { ...(decoded as Logged), key }]));
 }
 
 it('tells what just changed as the log has it, before and after, with the events of their own', async () => {

@@ -1,19 +1,16 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { recordDecoder } from '../../src/avro/codec/record-decoder';
-import { readSchemaId } from '../../src/avro/codec/wire';
-import { wireType } from '../../src/avro/codec/wire-type';
 import { connect } from '../../src/consumer/connect';
 import { openLocalLog } from '../../src/log/local/local-log';
 import { feedTopics } from '../../src/log/topics';
 import { poll } from '../../src/pipeline/poll';
 import { pollRound } from '../../src/pipeline/round';
 import { acquireFeed } from '../../src/runtime/owned-feed';
-import type { SourceOffset } from '../../src/state/source-offset';
 import { testFeed } from '../support/feeds';
 import { deadline, readAll } from '../support/log-records';
 import { pagedSource } from '../support/paged-source';
+import { publishedIn, type Values } from '../support/published';
 import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
 
@@ -29,8 +26,6 @@ beforeEach(() => {
 });
 
 type Row = { id: string; updated: number; [name: string]: unknown };
-// biome-ignore lint/suspicious/noExplicitAny: decoded events, as loose as a consumer's JSON
-type Values = Record<string, any>;
 
 /** After everything in the fixture. */
 const NOW_MS = 1_800_000_000_000;
@@ -42,9 +37,8 @@ async function published(name: string, shown: readonly Row[]): Promise<Values[]>
   const topics = feedTopics(feed, '');
   const log = openLocalLog({ dataDir: folder() });
   const { commitLog, registry } = log;
-  const [stored] = await readAll(commitLog, [topics.sourceOffset.name]);
-  const id = readSchemaId(stored!.value!);
-  const { scope } = wireType<SourceOffset>(await registry.schemaById(id), id).decode(stored!.value!);
+  const [stored] = await publishedIn(log, topics.sourceOffset.name);
+  const { scope } = stored!.decoded!;
   const source = pagedSource(
     ({ updatedSince, pageOffset, pageSize }) =>
       shown
@@ -60,16 +54,14 @@ async function published(name: string, shown: readonly Row[]): Promise<Values[]>
     { ...deps, appId: 'highwater', instance: 'test', stateDir: null },
     deadline(),
   );
-  const before = await readAll(commitLog, [topics.changes.name]);
+  const before = await publishedIn(log, topics.changes.name);
   await poll(owned.deps, pollRound(owned.deps, true), deadline());
-  const after = await readAll(commitLog, [topics.changes.name]);
-  const decode = recordDecoder(registry);
+  const after = await publishedIn(log, topics.changes.name);
   const known = new Set(before.map(({ partition, logOffset }) => `${partition} ${logOffset}`));
   expect(after).toEqual(expect.arrayContaining([...before]));
   const fresh = after.filter(({ partition, logOffset }) => !known.has(`${partition} ${logOffset}`));
-  const events = await Promise.all(fresh.map(async (record) => (await decode(record)).value as Values));
   await commitLog.close();
-  return events;
+  return fresh.map(({ decoded }) => decoded!);
 }
 
 describe('a log that the version of 7bc3a50 wrote', () => {

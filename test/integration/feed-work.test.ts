@@ -1,4 +1,3 @@
-import { Type } from 'avsc';
 import type { Command, Outcome } from '../../src/commands/command';
 import { createInbox, type Inbox } from '../../src/commands/inbox';
 import type { Feed } from '../../src/feeds/feed';
@@ -13,12 +12,10 @@ import { Rotation } from '../../src/secrets/rotation';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import type { ClosableSource } from '../../src/source/client';
 import { testFeed } from '../support/feeds';
+import { publishedIn } from '../support/published';
 import { quietLogger, testSource } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
-
-// biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
-type Values = Record<string, any>;
 
 let api: Simulator;
 let source: ClosableSource;
@@ -89,16 +86,8 @@ function ask(command: Command, progress: string[] = []): Promise<Outcome> {
   });
 }
 
-async function decoded(topic: string): Promise<Values[]> {
-  const found: Values[] = [];
-  const options = { fromBeginning: true, follow: false, signal: new AbortController().signal };
-  for await (const { value } of log.commitLog.read([topic], options)) {
-    if (value === null) continue;
-    const schema = await log.registry.schemaById(value.readUInt32BE(1));
-    found.push(Type.forSchema(schema as never, { registry: {} }).fromBuffer(value.subarray(5)) as Values);
-  }
-  return found;
-}
+const decoded = async (topic: string) =>
+  (await publishedIn(log, topic)).flatMap(({ decoded: values }) => values ?? []);
 const offset = async () => (await decoded('ipos.source-offset')).at(-1);
 const ops = async () => (await decoded('ipos')).map(({ op }) => op as string).join('');
 const requests = () => api.requests().length;

@@ -2,6 +2,7 @@ import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path';
 import fastify, { type FastifyInstance } from 'fastify';
 import { commandsInFolder, jsonLines, outcome } from '../support/cli';
+import type { Values } from '../support/published';
 import { expectSample } from '../support/samples';
 
 /** The feed of docs/adding-a-feed.md, unchanged, used only by the command line. */
@@ -11,8 +12,6 @@ const block = (language: string) => new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)
 
 type Row = Record<string, unknown> & { readonly id: string; ex_date: string; updated: number };
 type Query = Readonly<Record<string, string>>;
-// biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
-type Values = Record<string, any>;
 
 const settings = (feeds: string) => ({
   HIGHWATER_API_URL: address,

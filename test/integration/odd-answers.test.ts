@@ -2,11 +2,9 @@ import { writeFileSync } from 'node:fs';
 import fastify, { type FastifyInstance } from 'fastify';
 import { parseJson } from '../../src/json/parse-json';
 import { commandsHere } from '../support/cli';
+import type { Values } from '../support/published';
 
 /** Answers as they leave the server, byte by byte: numbers, charsets and words that JSON.parse would change or refuse. */
-
-// biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
-type Values = Record<string, any>;
 
 const { file, done } = commandsHere();
 let server: FastifyInstance;

@@ -1,9 +1,9 @@
 import { backfill, published } from '../support/backfill';
 import { reconciled } from '../support/operations';
+import type { Published } from '../support/published';
 import { ipo } from '../support/records';
 import { NOW, type StyledPublisher, styledPublisher } from '../support/styled-publisher';
 import type { VendorShape } from '../support/styled-vendor';
-import type { Published } from '../support/test-publisher';
 
 const DAY = 86_400;
 const styles = ['page', 'offset', 'cursor', 'link', 'none'] as const;

@@ -1,11 +1,10 @@
 import { readdirSync } from 'node:fs';
-import { recordDecoder } from '../../src/avro/codec/record-decoder';
 import type { LocalLog } from '../../src/log/local/local-log';
 import { feedTopics } from '../../src/log/topics';
 import type { PageReport } from '../../src/pipeline/poll';
 import type { Simulator } from '../../src/simulator/simulator';
-import type { SourceOffset } from '../../src/state/source-offset';
 import { deadline, readAll } from '../support/log-records';
+import { publishedIn } from '../support/published';
 import type { quietLogger } from '../support/source';
 import { until } from '../support/until';
 import { type WorkerWorld, workerWorld } from '../support/world';
@@ -66,9 +65,8 @@ it('goes on with the other feeds when one is refused, parks that one, and keeps 
 it('stores the poll interval of a feed that is parked for the same error as before a restart', async () => {
   api.fault({ fault: { kind: 'status', status: 403 }, probability: 1 } as never);
   const intervalsOf = async (feed: string) => {
-    const decode = recordDecoder(log.registry);
-    const offsets = await Promise.all((await logged(`${feed}.source-offset`)).map(decode));
-    return offsets.map(({ value }) => (value as SourceOffset).poll_interval_ms);
+    const offsets = await publishedIn(log, `${feed}.source-offset`);
+    return offsets.map(({ decoded }) => decoded!.poll_interval_ms);
   };
   await worker(true);
   await worker(true);

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { type RecordSchema, readSchema } from '../../src/avro/schemas';
 import { type CliProcess, commandLine } from '../support/cli';
 import { kafkaWorld } from '../support/kafka-world';
+import type { Values } from '../support/published';
 import { without } from '../support/schema-versions';
 import { apiEnv, simulatedApi } from '../support/simulated-api';
 import { tempFolder } from '../support/temp-folder';
@@ -12,9 +13,6 @@ const cli = commandLine();
 const folder = tempFolder();
 const kafka = kafkaWorld();
 const api = simulatedApi({ ipos: 200 });
-
-// biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
-type Values = Record<string, any>;
 
 const newer = { ...readSchema('ipo.avsc'), namespace: 'marketdata.deals' } as RecordSchema;
 const older = without(newer, ['notes', 'lead_underwriters']);

@@ -22,8 +22,9 @@ import { backfill } from '../support/backfill';
 import { testFeed } from '../support/feeds';
 import { idsIn } from '../support/ids-in';
 import { modelMs, modelRuns } from '../support/model-runs';
+import type { Published } from '../support/published';
 import { quietLogger, testSource } from '../support/source';
-import { type Published, type TestPublisher, testPublisher } from '../support/test-publisher';
+import { type TestPublisher, testPublisher } from '../support/test-publisher';
 
 /** Random vendors and random days, compared with the API's rows at the end. */
 const RUNS = modelRuns<[World]>(20, 20_261);

@@ -8,7 +8,7 @@ import { ipos } from '../../src/feeds/ipos';
 import type { CommitLog, LogReader } from '../../src/log/commit-log';
 import { feedTopics } from '../../src/log/topics';
 import { type ChangeWriter, changeWriter } from './change-writer';
-import { deadline } from './log-records';
+import { deadline, readAll } from './log-records';
 
 /** A log with a publisher of ipos, and a reader of its own. */
 export interface AsOfWorld {
@@ -150,12 +150,7 @@ export async function runAgainstList(sequence: readonly Step[], world: AsOfWorld
   await writer.close();
 }
 
-async function recordsOf(world: AsOfWorld, topic: string) {
-  const records = [];
-  const options = { fromBeginning: true, follow: false, signal: deadline() };
-  for await (const record of world.reader.read([topic], options)) records.push(record);
-  return records;
-}
+const recordsOf = (world: AsOfWorld, topic: string) => readAll(world.reader, [topic]);
 
 /** The last record of a partition stays. */
 async function removeShare(

@@ -4,7 +4,8 @@ import { type BackfillRequest, backfillRound } from '../../src/pipeline/rounds/b
 import type { FeedName } from '../../src/simulator/endpoints';
 import type { Simulator } from '../../src/simulator/simulator';
 import type { Source } from '../../src/source/source';
-import type { Published, TestPublisher } from './test-publisher';
+import type { Published } from './published';
+import type { TestPublisher } from './test-publisher';
 
 /** Runs a backfill as the owner of the feed does. `between` is called after each of its pages. */
 export async function backfill(

@@ -8,6 +8,7 @@ import { acquireFeed, type OwnedFeed } from '../../src/runtime/owned-feed';
 import type { Simulator } from '../../src/simulator/simulator';
 import { type CliProcess, commandsInFolder, type Outcome, outcome } from './cli';
 import { deadline, readAll } from './log-records';
+import type { Values } from './published';
 import { scriptedVendor } from './scripted-vendor';
 import { apiEnv, simulatedApi } from './simulated-api';
 import { quietLogger } from './source';
@@ -15,8 +16,6 @@ import { until } from './until';
 
 type Env = Readonly<Record<string, string>>;
 type FeedName = 'ipos' | 'analysts';
-// biome-ignore lint/suspicious/noExplicitAny: records of any topic, as loose as a consumer's JSON
-type Values = Record<string, any>;
 
 export interface ReadRecord {
   readonly key: string;

@@ -4,8 +4,9 @@ import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { serverDateMs } from '../../src/source/retry';
 import type { Source } from '../../src/source/source';
 import { testFeed } from './feeds';
+import type { Published } from './published';
 import { quietLogger, testSource } from './source';
-import { type Published, type TestPublisher, testPublisher } from './test-publisher';
+import { type TestPublisher, testPublisher } from './test-publisher';
 
 /** More requests than this for some dozen records: the poll would never end. */
 const MOST_REQUESTS = 400;

@@ -100,7 +100,7 @@ export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map
 }
 
 export function readAll(
-  log: CommitLog,
+  log: Pick<CommitLog, 'read'>,
   topics: readonly string[],
   signal = deadline(),
 ): Promise<LogRecord[]> {

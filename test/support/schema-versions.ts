@@ -5,10 +5,8 @@ import { forSchema } from '../../src/avro/codec/wire-type';
 import type { AvroSchema } from '../../src/avro/registry/registry';
 import { envelopeOf, type FieldSchema, type RecordSchema } from '../../src/avro/schemas';
 import type { Feed } from '../../src/feeds/feed';
+import type { Values } from './published';
 import type { TestPublisher } from './test-publisher';
-
-// biome-ignore lint/suspicious/noExplicitAny: decoded records of any feed, as loose as a consumer's JSON
-type Values = Record<string, any>;
 
 /** Files with versions of a schema, until `remove`. */
 export function schemaFiles(): { add(schema: RecordSchema): string; remove(): void } {

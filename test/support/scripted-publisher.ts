@@ -8,13 +8,11 @@ import { acquireFeed, type OwnedFeed } from '../../src/runtime/owned-feed';
 import { endsWithTest } from './ends';
 import { testFeed } from './feeds';
 import { type MemorySession, memorySession } from './memory-session';
+import type { Values } from './published';
 import { memoryRegistry } from './registry';
 import { type ScriptedVendor, scriptedVendor } from './scripted-vendor';
 import { quietLogger } from './source';
 import { foundEmpty } from './test-publisher';
-
-// biome-ignore lint/suspicious/noExplicitAny: decoded records, as loose as a consumer's JSON
-export type Values = Record<string, any>;
 
 /**
  * One feed between a scripted vendor and a log in memory, over a clock that only moves while somebody waits for it. The

@@ -1,11 +1,8 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Type } from 'avsc';
 import Database from 'libsql';
-import { forSchema } from '../../src/avro/codec/wire-type';
 import type { Feed } from '../../src/feeds/feed';
-import type { LogRecord } from '../../src/log/commit-log';
 import type { ConsumerLog } from '../../src/log/consumer-log';
 import { openLocalConsumerLog } from '../../src/log/local/consumer/consumer-log';
 import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
@@ -19,15 +16,8 @@ import type { FeedState } from '../../src/state/feed-state';
 import { groupOf } from '../../src/state/group-index';
 import type { SourceOffset } from '../../src/state/source-offset';
 import { endsWithTest } from './ends';
+import { type Published, publishedIn, type Values } from './published';
 import { quietLogger } from './source';
-
-// biome-ignore lint/suspicious/noExplicitAny: decoded records of any feed, as loose as a consumer's JSON
-type Values = Record<string, any>;
-
-export interface Published extends LogRecord {
-  /** Decoded with the schema it was written with; null for a tombstone. */
-  readonly decoded: Values | null;
-}
 
 /** One feed published to an embedded log in a folder of its own, poll by poll. */
 export interface TestPublisher {
@@ -145,13 +135,6 @@ export async function testPublisher(
   let current = feed;
   let owned = await acquire(feed, 'scope', folders[0]);
   foundEmpty(owned.deps.state);
-  const types = new Map<number, Type>();
-
-  async function decode(value: Buffer): Promise<Values> {
-    const id = value.readUInt32BE(1);
-    if (!types.has(id)) types.set(id, forSchema(await log.registry.schemaById(id)));
-    return types.get(id)!.fromBuffer(value.subarray(5)) as Values;
-  }
 
   const publisher: TestPublisher = {
     log,
@@ -160,13 +143,7 @@ export async function testPublisher(
     owned: () => owned,
     offset: () => owned.deps.state.offset,
     poll: ({ wide = false } = {}) => poll(owned.deps, pollRound(owned.deps, wide), signal),
-    async topic(name) {
-      const records: Published[] = [];
-      for await (const record of log.commitLog.read([name], { fromBeginning: true, follow: false, signal })) {
-        records.push({ ...record, decoded: record.value === null ? null : await decode(record.value) });
-      }
-      return records;
-    },
+    topic: (name) => publishedIn(log, name),
     async sourceOffset() {
       return (await publisher.topic(`${feed.name}.source-offset`)).at(-1)!.decoded!;
     },

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { HighwaterError } from '../../../src/errors';
 import type { ProducerRecord } from '../../../src/log/commit-log';
 import { idsIn } from '../../support/ids-in';
+import type { Values } from '../../support/published';
 import { insight, ipo } from '../../support/records';
 import { runs } from '../../support/runs';
 import {
   type ScriptedPublisher as Publisher,
   passing,
   scriptedPublisher as publisherOf,
-  type Values,
 } from '../../support/scripted-publisher';
 
 type Row = Record<string, unknown>;
