@@ -3,59 +3,48 @@ import { Writable } from 'node:stream';
 import { type Admin, startAdmin } from '../../src/admin/admin';
 import type { AdminOptions } from '../../src/admin/dashboard/dashboard';
 import type { FeedView } from '../../src/admin/dashboard/view';
-import { type ConfigWithApi, loadConfig } from '../../src/config/load-config';
-import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
+import type { LocalLog } from '../../src/log/local/local-log';
 import { createLogger } from '../../src/logging/logger';
-import { runWorker } from '../../src/runtime/worker';
 import { createRedactor } from '../../src/secrets/redaction';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import type { Simulator } from '../../src/simulator/simulator';
 import { endsWithTest } from '../support/ends';
 import { type EventStream, openEvents, type Told } from '../support/event-stream';
 import { publishedIn } from '../support/published';
-import { quietLogger } from '../support/source';
-import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
+import { type WorkerWorld, workerWorld } from '../support/world';
 
-const folder = tempFolder();
-const logger = quietLogger();
+const settings = {
+  HIGHWATER_POLL_INTERVAL: '100ms',
+  HIGHWATER_REQUESTS_PER_SECOND: '1000',
+  HIGHWATER_RETRY_TIME: '300ms',
+};
+let world: WorkerWorld;
 let api: Simulator;
 let log: LocalLog;
-let config: ConfigWithApi;
 
 beforeEach(async () => {
-  api = await startSimulator({ records: { ipos: 30, insights: 30, analysts: 30 }, compress: false });
-  endsWithTest(() => api.stop());
-  log = openLocalLog({ dataDir: folder() });
-  endsWithTest(() => log.commitLog.close());
-  const env = {
-    HIGHWATER_API_URL: api.url,
-    HIGHWATER_API_TOKEN: api.token,
-    HIGHWATER_DATA_DIR: folder(),
-    HIGHWATER_POLL_INTERVAL: '100ms',
-    HIGHWATER_REQUESTS_PER_SECOND: '1000',
-    HIGHWATER_RETRY_TIME: '300ms',
-  };
-  config = loadConfig({ flags: {}, env, cwd: folder() });
+  world = await workerWorld({ records: { ipos: 30, insights: 30, analysts: 30 } });
+  ({ api, log } = world);
 });
 
 async function serve(
   http: { port?: number; host?: string; token?: string } = {},
   given: Partial<AdminOptions> = {},
 ): Promise<Admin> {
-  const { feeds, topicPrefix, api: asked, dataDir } = config;
+  const { feeds, topicPrefix, api: asked, dataDir, secrets } = world.config(settings);
   const admin = await startAdmin(
     { host: '127.0.0.1', port: 0, token: null, ...http },
     {
       feeds,
       topicPrefix,
-      logger,
+      logger: world.logger,
       api: asked,
       log: log.commitLog,
       registry: log.registry,
       instance: 'box:1',
       place: dataDir,
       build: { version: '1.2.3', log: 'embedded' },
-      redact: createRedactor(config.secrets),
+      redact: createRedactor(secrets),
       ...given,
     },
   );
@@ -63,15 +52,7 @@ async function serve(
   return admin;
 }
 
-function publish(tell: Admin['tell']): void {
-  const stop = new AbortController();
-  const deps = { log: log.commitLog, registry: log.registry, logger, tell };
-  const running = runWorker(config, deps, false, stop.signal);
-  endsWithTest(() => {
-    stop.abort();
-    return running.catch(() => {});
-  });
-}
+const publish = (tell: Admin['tell']) => void world.run(settings, { tell });
 
 async function look(url: string, headers: Readonly<Record<string, string>> = {}): Promise<EventStream> {
   const stream = await openEvents(url, headers);
@@ -116,7 +97,7 @@ it('tells what just changed as the log has it, before and after, with the events
   expect(told.publisher).toMatchObject({
     instance: 'box:1',
     version: '1.2.3',
-    log: folder(),
+    log: world.dataDir,
     logKind: 'embedded',
     api: api.url,
   });

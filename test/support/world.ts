@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { loadConfig } from '../../src/config/load-config';
+import { type ConfigWithApi, loadConfig } from '../../src/config/load-config';
 import type { Feed } from '../../src/feeds/feed';
 import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
 import { runWorker } from '../../src/runtime/worker';
@@ -51,7 +51,9 @@ export interface WorkerWorld {
   readonly dataDir: string;
   readonly log: LocalLog;
   readonly logger: ReturnType<typeof quietLogger>;
-  /** Settings beside those of the API, the log and short pauses. It ends with the test. */
+  /** @param settings beside those of the API, the log and short pauses */
+  config(settings?: Readonly<Record<string, string>>): ConfigWithApi;
+  /** Publishes with these settings. It ends with the test. */
   run(settings?: Readonly<Record<string, string>>, deps?: Partial<WorkerDeps>, once?: boolean): Running;
   /** Ends what runs. */
   stop(): Promise<void>;
@@ -79,7 +81,7 @@ export async function workerWorld(vendor: SimulatorOptions = {}): Promise<Worker
     dataDir,
     log,
     logger,
-    run(settings = {}, deps = {}, once = false) {
+    config(settings = {}) {
       const env = {
         HIGHWATER_API_URL: api.url,
         ...(Object.keys(settings).some((name) => name.startsWith('HIGHWATER_API_TOKEN'))
@@ -89,9 +91,11 @@ export async function workerWorld(vendor: SimulatorOptions = {}): Promise<Worker
         HIGHWATER_POLL_INTERVAL: '30ms',
         ...settings,
       };
-      const config = loadConfig({ flags: {}, env, cwd: dataDir });
+      return loadConfig({ flags: {}, env, cwd: dataDir });
+    },
+    run(settings = {}, deps = {}, once = false) {
       const all = { log: log.commitLog, registry: log.registry, logger, ...deps };
-      const result = runWorker(config, all, once, stop.signal);
+      const result = runWorker(world.config(settings), all, once, stop.signal);
       running = result;
       return result;
     },
