@@ -4,13 +4,11 @@ import { HighwaterError } from '../../src/errors';
 import { createComparison } from '../../src/pipeline/changes/compare';
 import type { BehaviourChange } from '../../src/simulator/behaviour';
 import type { JsonRecord } from '../../src/simulator/endpoints';
-import { startSimulator } from '../../src/simulator/simulator';
 import type { Source } from '../../src/source/source';
 import { backfill } from '../support/backfill';
 import { testFeed } from '../support/feeds';
 import { modelMs, modelRuns } from '../support/model-runs';
-import { quietLogger, testSource } from '../support/source';
-import { testPublisher } from '../support/test-publisher';
+import { world as startWorld } from '../support/world';
 
 /** Random vendors and dates, with deaths and market days in between. */
 const RUNS = modelRuns<[World]>(15, 20_263);
@@ -66,16 +64,6 @@ async function play(world: World): Promise<void> {
   const name = world.feed;
   // Without a Date nothing tells that the own clock is wrong.
   const skew = world.vendor.dateHeader ? (world.vendor.clockSkew ?? 0) : 0;
-  const api = await startSimulator({
-    records: { analysts: 8, [name]: world.records },
-    perSecond: world.perSecond,
-    spreadDays: world.spreadDays,
-    newestSecondsAgo: 300 - Math.min(0, skew),
-    behaviour: { ...world.vendor, clockSkew: skew, moveRowsPerRequest: 0 },
-    clock: () => clock.ms,
-    compress: false,
-  });
-  const client = testSource(api, quietLogger(), undefined, () => clock.ms);
   const { pageSize } = world;
   // Where only the window's width decides whether paging reaches.
   const isSteady = name === 'insights' && world.vendor.order === 'asc' && world.vendor.paging === 'index';
@@ -83,15 +71,25 @@ async function play(world: World): Promise<void> {
   const feed = testFeed(name, { pageSize, pagingLimit, snapshotMode: 'never', pollIntervalMs: 2_000 });
   let requests = 0;
   let diesAt = Number.POSITIVE_INFINITY;
-  const source: Source = {
+  const between = (client: Source): Source => ({
     fetchPage(of, request, signal) {
       if (++requests > MOST_REQUESTS) throw new Error('the backfill does not end');
       if (requests > diesAt) throw new Error('killed');
       clock.ms += 200;
       return client.fetchPage(of, request, signal);
     },
-  };
-  const publisher = await testPublisher(feed, source);
+  });
+  const { api, publisher, close } = await startWorld({
+    ...{ feed, between },
+    vendor: {
+      records: { analysts: 8, [name]: world.records },
+      perSecond: world.perSecond,
+      spreadDays: world.spreadDays,
+      newestSecondsAgo: 300 - Math.min(0, skew),
+      behaviour: { ...world.vendor, clockSkew: skew, moveRowsPerRequest: 0 },
+      clock: () => clock.ms,
+    },
+  });
   const dateOf = (days: number) => new Date(NOW_MS - days * 86_400_000).toISOString().slice(0, 10);
   const range = { from: dateOf(Math.max(...world.ends)), to: dateOf(Math.min(...world.ends)) };
   const store = api.stores[name];
@@ -165,9 +163,7 @@ async function play(world: World): Promise<void> {
     if (!isBeyondReach(error, world, [...api.truth(name).values()])) throw error;
   } finally {
     now.mockRestore();
-    await publisher.close();
-    client.close();
-    await api.stop();
+    await close();
   }
 }
 

@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import type { BehaviourChange } from '../../src/simulator/behaviour';
-import { startSimulator } from '../../src/simulator/simulator';
+import type { Simulator } from '../../src/simulator/simulator';
 import type { Source } from '../../src/source/source';
 import { testFeed } from '../support/feeds';
 import { modelMs, modelRuns } from '../support/model-runs';
 import { carryOut, ended, mostRequests, type Operation, operations } from '../support/operations';
-import { quietLogger, testSource } from '../support/source';
-import { testPublisher } from '../support/test-publisher';
+import { world as startWorld } from '../support/world';
 
 const RUNS = modelRuns<[World]>(8, 20_262);
 const NOW_MS = 1_790_000_000_000;
@@ -66,28 +65,28 @@ type World = typeof world extends fc.Arbitrary<infer W> ? W : never;
 async function play(world: World): Promise<void> {
   const clock = { ms: NOW_MS };
   const name = world.feed;
-  const api = await startSimulator({
-    records: { analysts: 5, [name]: world.records },
-    perSecond: world.perSecond,
-    spreadDays: world.perSecond === 100 ? 0.0001 : 3,
-    clock: () => clock.ms,
-    compress: false,
-    behaviour: world.before,
-  });
-  const client = testSource(api, quietLogger(), 2 ** 20, () => clock.ms);
   const { pageSize, pagingLimit } = world;
   const feed = testFeed(name, { pageSize, pagingLimit, pollIntervalMs: 10, deleteShare: 1 });
   let requests = 0;
   let allowed = 0;
-  const source: Source = {
+  const between = (client: Source, api: Simulator): Source => ({
     fetchPage(of, request, signal) {
       if (++requests > allowed) throw new Error(`more than ${allowed} requests`);
       clock.ms += 100;
       api.behave({ ...world.before, ...world.replicas[requests % world.replicas.length] });
       return client.fetchPage(of, request, signal);
     },
-  };
-  const publisher = await testPublisher(feed, source);
+  });
+  const { api, publisher, close } = await startWorld({
+    ...{ feed, between, bodyLimitBytes: 2 ** 20 },
+    vendor: {
+      records: { analysts: 5, [name]: world.records },
+      perSecond: world.perSecond,
+      spreadDays: world.perSecond === 100 ? 0.0001 : 3,
+      clock: () => clock.ms,
+      behaviour: world.before,
+    },
+  });
   const store = api.stores[name];
   const bounded = async (what: Operation, rows: number, work: () => Promise<unknown>): Promise<void> => {
     requests = 0;
@@ -104,9 +103,7 @@ async function play(world: World): Promise<void> {
       await bounded(operation, keys.length, () => carryOut(operation, publisher, feed, api.truth(name)));
     }
   } finally {
-    await publisher.close();
-    client.close();
-    await api.stop();
+    await close();
   }
 }
 

@@ -15,7 +15,7 @@ import { resetState } from '../../src/pipeline/rounds/reset-state';
 import { retryDeadLetters } from '../../src/pipeline/rounds/retry-dead-letters';
 import { movePosition } from '../../src/pipeline/transaction/transact';
 import type { BehaviourChange } from '../../src/simulator/behaviour';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import type { Simulator } from '../../src/simulator/simulator';
 import type { Source } from '../../src/source/source';
 import type { RecordValues, VendorRecord } from '../../src/types';
 import { backfill } from '../support/backfill';
@@ -23,8 +23,8 @@ import { testFeed } from '../support/feeds';
 import { idsIn } from '../support/ids-in';
 import { modelMs, modelRuns } from '../support/model-runs';
 import type { Published } from '../support/published';
-import { quietLogger, testSource } from '../support/source';
-import { type TestPublisher, testPublisher } from '../support/test-publisher';
+import type { TestPublisher } from '../support/test-publisher';
+import { world as startWorld } from '../support/world';
 
 /** Random vendors and random days, compared with the API's rows at the end. */
 const RUNS = modelRuns<[World]>(20, 20_261);
@@ -462,28 +462,28 @@ function mutate(
 async function play(world: World): Promise<void> {
   const clock = { ms: 1_790_000_000_000 };
   const name = world.feed as 'ipos' | 'insights';
-  const api = await startSimulator({
-    records: { [name]: world.records },
-    perSecond: world.perSecond,
-    spreadDays: world.perSecond >= 30 ? 0.0001 : 1,
-    behaviour: { ...world.vendor, drift: world.drift },
-    clock: () => clock.ms,
-    compress: false,
-  });
-  letRowsRest({ api, name });
-  const client = testSource(api, quietLogger(), 2 ** 20, () => clock.ms);
   const requests: Play['requests'] = { count: 0, abortAt: 0, abort: () => {} };
-  const source: Source = {
+  const between = (client: Source): Source => ({
     fetchPage(feed, request, signal) {
       if (++requests.count > MOST_REQUESTS) throw new Error('the poll does not end');
       if (requests.count === requests.abortAt) requests.abort();
       clock.ms += world.requestMs;
       return client.fetchPage(feed, request, signal);
     },
-  };
+  });
   const { omit, ignore } = world;
   const overrides = { pageSize: world.pageSize, pollIntervalMs: 2_000, omit, ignore };
-  const publisher = await testPublisher(testFeed(name, overrides), source);
+  const { api, publisher, close } = await startWorld({
+    ...{ feed: testFeed(name, overrides), between, bodyLimitBytes: 2 ** 20 },
+    vendor: {
+      records: { [name]: world.records },
+      perSecond: world.perSecond,
+      spreadDays: world.perSecond >= 30 ? 0.0001 : 1,
+      behaviour: { ...world.vendor, drift: world.drift },
+      clock: () => clock.ms,
+    },
+  });
+  letRowsRest({ api, name });
   const {
     order,
     ignoreUpdated,
@@ -536,9 +536,7 @@ async function play(world: World): Promise<void> {
       if (why !== 'scan-not-complete' || i > 0) await expectTruth(p, why);
     }
   } finally {
-    await publisher.close();
-    client.close();
-    await api.stop();
+    await close();
   }
 }
 

@@ -1,12 +1,12 @@
 import type { Feed } from '../../src/feeds/feed';
 import { type ReconcileResult, reconcile } from '../../src/pipeline/rounds/reconcile';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator';
+import type { Simulator } from '../../src/simulator/simulator';
 import { serverDateMs } from '../../src/source/retry';
 import type { Source } from '../../src/source/source';
 import { testFeed } from './feeds';
 import type { Published } from './published';
-import { quietLogger, testSource } from './source';
-import { type TestPublisher, testPublisher } from './test-publisher';
+import type { TestPublisher } from './test-publisher';
+import { world } from './world';
 
 /** More requests than this for some dozen records: the poll would never end. */
 const MOST_REQUESTS = 400;
@@ -47,19 +47,13 @@ export interface ClockedFeedOptions {
 export async function clockedFeed(options: ClockedFeedOptions = {}): Promise<ClockedFeed> {
   const { startMs = 1_790_000_000_000, records = 60, pageSize = 20 } = options;
   const clocks = { vendor: startMs, own: startMs };
-  const api = await startSimulator({
-    compress: false,
-    records: { insights: 0, analysts: 0, ipos: records },
-    clock: () => clocks.vendor,
-  });
-  const client = testSource(api, quietLogger(), 2 ** 24, () => clocks.own);
   const feed = testFeed('ipos', { pageSize, pollIntervalMs: 60_000 });
   let answers = 0;
   let requests = 0;
   /** For this poll: the latest second that both clocks have reached, and the latest `updated` ever seen. */
   let known = 0;
   let seen = 0;
-  const source: Source = {
+  const between = (client: Source): Source => ({
     async fetchPage(of, request, signal) {
       if (++requests > MOST_REQUESTS) throw new Error('the poll does not end');
       clocked.beforeRequest(requests);
@@ -70,8 +64,11 @@ export async function clockedFeed(options: ClockedFeedOptions = {}): Promise<Clo
         seen = Math.max(seen, updated);
       return { ...page, serverDateMs: shown };
     },
-  };
-  const publisher = await testPublisher(feed, source);
+  });
+  const { api, source, publisher, close } = await world({
+    ...{ feed, between, bodyLimitBytes: 2 ** 24, now: () => clocks.own },
+    vendor: { records: { insights: 0, analysts: 0, ipos: records }, clock: () => clocks.vendor },
+  });
   let next = 0;
   const state = () => publisher.owned().deps.state;
 
@@ -144,11 +141,7 @@ export async function clockedFeed(options: ClockedFeedOptions = {}): Promise<Clo
       expect(clocked.behind()).toStrictEqual([]);
       return events;
     },
-    async close() {
-      await publisher.close();
-      client.close();
-      await api.stop();
-    },
+    close,
   };
   return clocked;
 }

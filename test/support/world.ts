@@ -19,30 +19,38 @@ export interface WorldOptions {
   readonly between?: (client: ClosableSource, api: Simulator) => Source;
   /** The client takes no larger answers. */
   readonly bodyLimitBytes?: number | undefined;
+  /** Clock of the client, ms; that of the vendor, if it is not given. */
+  readonly now?: () => number;
 }
 
 export interface World {
   readonly api: Simulator;
   readonly source: Source;
   readonly publisher: TestPublisher;
+  /** Ends all of it before the test does. */
+  close(): Promise<void>;
 }
 
-/**
- * A simulated API, the client that reads it, and a publisher of one feed to an embedded log. All of it ends with the test. A clock of the
- * vendor is that of the client, too.
- */
+/** A simulated API, the client that reads it, and a publisher of one feed to an embedded log. All of it ends with the test. */
 export async function world({
   feed,
   vendor = {},
   between = (client) => client,
   bodyLimitBytes,
+  now = vendor.clock,
 }: WorldOptions): Promise<World> {
   const api = await startSimulator({ compress: false, ...vendor });
   endsWithTest(() => api.stop());
-  const client = testSource(api, quietLogger(), bodyLimitBytes, vendor.clock);
+  const client = testSource(api, quietLogger(), bodyLimitBytes, now);
   endsWithTest(() => client.close());
   const source = between(client, api);
-  return { api, source, publisher: await testPublisher(feed, source) };
+  const publisher = await testPublisher(feed, source);
+  const close = async () => {
+    await publisher.close();
+    client.close();
+    await api.stop();
+  };
+  return { api, source, publisher, close };
 }
 
 /** Publishers of all feeds in this process, over a simulated API with 20 records of each feed and an embedded log. */
