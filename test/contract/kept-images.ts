@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { CliProcess } from '../support/cli';
 import type { CliPublisher, ReadRecord } from '../support/cli-publisher';
 import { groupBy } from '../support/log-records';
+import { writeAgain } from '../support/records';
 import { runs } from '../support/runs';
 import { until } from '../support/until';
 
@@ -23,8 +24,7 @@ export function keptImagesContract(publisher: CliPublisher): void {
   let names = 0;
   function change(id: string): string {
     const name = `name ${++names}`;
-    const { updated: _, ...record } = store().get(id)!;
-    store().upsert({ ...record, id, name } as never);
+    writeAgain(store(), id, { name });
     return name;
   }
   const publishes = (name: string) =>

@@ -10,6 +10,7 @@ import type { Simulator } from '../../src/simulator/simulator';
 import { endsWithTest } from '../support/ends';
 import { type EventStream, openEvents, type Told } from '../support/event-stream';
 import { publishedIn } from '../support/published';
+import { writeAgain } from '../support/records';
 import { until } from '../support/until';
 import { type WorkerWorld, workerWorld } from '../support/world';
 
@@ -67,8 +68,8 @@ const anIpo = () => [...api.truth('ipos').values()][0] as unknown as { id: strin
 
 /** Vendor's side: one more change of one record. */
 function change(fields: object, id = anIpo().id): void {
-  const { updated: _, ...rest } = api.truth('ipos').get(id) ?? { ...anIpo(), id };
-  api.stores.ipos.upsert({ ...rest, ...fields, id } as never);
+  const { ipos } = api.stores;
+  writeAgain(ipos, ipos.get(id) === undefined ? anIpo().id : id, { ...fields, id });
 }
 
 /** Two decimals are shown. */

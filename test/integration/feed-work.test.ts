@@ -13,6 +13,7 @@ import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import type { ClosableSource } from '../../src/source/client';
 import { testFeed } from '../support/feeds';
 import { publishedIn } from '../support/published';
+import { writeAgain } from '../support/records';
 import { quietLogger, testSource } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
 import { until } from '../support/until';
@@ -93,10 +94,7 @@ const ops = async () => (await decoded('ipos')).map(({ op }) => op as string).jo
 const requests = () => api.requests().length;
 
 /** Writes the record of a key again, with other notes. */
-function note(key: string, notes: string): void {
-  const { updated: _, ...record } = api.stores.ipos.get(key)!;
-  api.stores.ipos.upsert({ ...record, notes } as never);
-}
+const note = (key: string, notes: string) => writeAgain(api.stores.ipos, key, { notes });
 
 /** Old rows, far behind the mark and all overlaps, so no poll reads them. */
 function hide(count: number, apartSeconds = 1): void {

@@ -3,6 +3,7 @@ import path from 'node:path';
 import Ajv2020 from 'ajv/dist/2020';
 import { parse } from 'yaml';
 import { type CommandRun, commandsHere } from '../support/cli';
+import { writeAgain } from '../support/records';
 import { apiEnv, simulatedApi } from '../support/simulated-api';
 import { until } from '../support/until';
 
@@ -87,10 +88,7 @@ async function open(asked: string, headers: Readonly<Record<string, string>> = {
 }
 
 /** The vendor's store gives the change its own `updated`. */
-function changeStatus(id: string, deal_status: string): void {
-  const { updated: _, ...rest } = api().truth('ipos').get(id)!;
-  api().stores.ipos.upsert({ ...rest, id, deal_status } as never);
-}
+const changeStatus = (id: string, deal_status: string) => writeAgain(api().stores.ipos, id, { deal_status });
 
 const anId = () => [...api().truth('ipos').keys()][0]!;
 

@@ -15,6 +15,7 @@ import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import type { ClosableSource } from '../../src/source/client';
 import { endsWithTest } from '../support/ends';
 import { testFeed } from '../support/feeds';
+import { writeAgain } from '../support/records';
 import { schemaFiles, without } from '../support/schema-versions';
 import { quietLogger, testSource } from '../support/source';
 
@@ -110,10 +111,7 @@ async function both(log: LocalLog, stateDir: string) {
   return { kept, fromLog };
 }
 
-function rename(at: number, name: string): void {
-  const { updated: _, ...record } = api.stores.ipos.get(ids[at]!)!;
-  api.stores.ipos.upsert({ ...record, name } as never);
-}
+const rename = (at: number, name: string) => writeAgain(api.stores.ipos, ids[at]!, { name });
 
 it('after a commit in which the file of the log was moved, images are not kept', async () => {
   const log = open();

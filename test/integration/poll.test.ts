@@ -4,7 +4,7 @@ import type { Source } from '../../src/source/source';
 import { testFeed } from '../support/feeds';
 import { namedRows } from '../support/named-rows';
 import { reconciled } from '../support/operations';
-import { vendorSamples } from '../support/records';
+import { vendorSamples, writeAgain } from '../support/records';
 import { type TestPublisher, testPublisher } from '../support/test-publisher';
 import { world } from '../support/world';
 
@@ -17,10 +17,8 @@ async function start(name: FeedName, vendor?: SimulatorOptions): Promise<void> {
 }
 
 /** Writes a record again, or under another id, at the server's now. */
-function write(key: string, change: Record<string, unknown>): void {
-  const { updated: _updated, ...rest } = api.stores.ipos.get(key)!;
-  api.stores.ipos.upsert({ ...rest, ...change } as never);
-}
+const write = (key: string, change: Record<string, unknown>) =>
+  writeAgain(api.stores.ipos, key, { ...change });
 
 const ops = async (topic: string) =>
   (await publisher.topic(topic)).map((event) => event.decoded!.op as string).join('');

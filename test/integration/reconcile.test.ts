@@ -4,6 +4,7 @@ import { type ReconcileOptions, type ReconcileResult, reconcile } from '../../sr
 import type { BehaviourChange } from '../../src/simulator/behaviour';
 import type { Simulator } from '../../src/simulator/simulator';
 import { testFeed } from '../support/feeds';
+import { writeAgain } from '../support/records';
 import type { TestPublisher } from '../support/test-publisher';
 import { world } from '../support/world';
 
@@ -57,9 +58,8 @@ it('does not call silent or late what the next poll would have found too', async
   await start(50);
   const [changed, silent, late] = [keys()[3]!, keys()[4]!, keys()[5]!];
   changeSilently(silent, { notes: 'silently' });
-  const { updated: _, ...record } = api.stores.ipos.get(changed)!;
-  api.stores.ipos.upsert({ ...record, notes: 'dated' } as never);
-  api.stores.ipos.upsert({ ...record, id: 'new' } as never);
+  writeAgain(api.stores.ipos, changed, { notes: 'dated' });
+  writeAgain(api.stores.ipos, changed, { id: 'new' });
   // It was dated when it changed, but became visible after a poll had read that time.
   const passed = (api.stores.ipos.get(keys()[10]!)!.updated as number) + 1;
   api.stores.ipos.upsert({ ...api.stores.ipos.get(late)!, notes: 'late' } as never, { updated: passed });
@@ -112,8 +112,7 @@ it('deletes what is gone, with a tombstone and the last image, and creates it ag
 
 it('deletes the oldest record; the newest only when something newer shows that the server does not lag', async () => {
   await start(50);
-  const { updated: _, ...record } = api.stores.ipos.get(keys()[5]!)!;
-  const [oldest, newest] = [keys()[0]!, api.stores.ipos.upsert({ ...record, id: 'newest' } as never)];
+  const [oldest, newest] = [keys()[0]!, writeAgain(api.stores.ipos, keys()[5]!, { id: 'newest' })];
   await publisher.poll();
   for (const key of [oldest, newest]) api.stores.ipos.remove(key);
 

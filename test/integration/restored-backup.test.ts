@@ -8,6 +8,7 @@ import { cliPublisher } from '../support/cli-publisher';
 import { judgeFile } from '../support/judge/judge';
 import { describeVerdict } from '../support/judge/verdict';
 import { collect, deadline } from '../support/log-records';
+import { writeAgain } from '../support/records';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
 
@@ -24,9 +25,8 @@ async function publish(): Promise<void> {
 
 async function move(...prices: string[]): Promise<void> {
   for (const price of prices) {
-    const truth = api().truth('ipos');
-    const { updated: _, ...rest } = truth.get([...truth.keys()].sort()[0]!)!;
-    api().stores.ipos.upsert({ ...rest, price_max: price } as never);
+    const { ipos } = api().stores;
+    writeAgain(ipos, ipos.keys().sort()[0]!, { price_max: price });
     await publish();
   }
 }

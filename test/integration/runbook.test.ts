@@ -11,6 +11,7 @@ import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { freePort } from '../../tools/servers/ports';
 import { type CommandRun, commandLine, commandLineHere, jsonLines, outcome } from '../support/cli';
 import { deadline } from '../support/log-records';
+import { writeAgain } from '../support/records';
 import { expectSample, expectSession, readable, type Session } from '../support/samples';
 import { hasSmallDisks, onSmallDisk } from '../support/small-disk';
 import { quietLogger } from '../support/source';
@@ -134,10 +135,7 @@ it('rows become dead letters, and members drift', async () => {
   await publisher();
   const keys = [...api.stores.ipos.keys()];
   const write = (changed: readonly string[]): void => {
-    for (const key of changed) {
-      const { updated: _, ...record } = api.stores.ipos.get(key)!;
-      api.stores.ipos.upsert(record as never);
-    }
+    for (const key of changed) writeAgain(api.stores.ipos, key);
   };
   api.behave({ drift: { withoutId: 1 } });
   write(keys.slice(0, 2));

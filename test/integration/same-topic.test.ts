@@ -5,6 +5,7 @@ import { loadConfig } from '../../src/config/load-config';
 import type { Feed } from '../../src/feeds/feed';
 import type { Simulator } from '../../src/simulator/simulator';
 import { testFeed, transitionsOnFeedTopic } from '../support/feeds';
+import { writeAgain } from '../support/records';
 import type { TestPublisher } from '../support/test-publisher';
 import { world } from '../support/world';
 
@@ -40,8 +41,7 @@ function subjects(): string[] {
 async function moveStatus(): Promise<void> {
   await publisher.poll();
   const [first] = [...api.truth('ipos').values()];
-  const { updated: _updated, ...rest } = api.stores.ipos.get(first!.id as string)!;
-  api.stores.ipos.upsert({ ...rest, deal_status: 'Withdrawn' } as never);
+  writeAgain(api.stores.ipos, first!.id as string, { deal_status: 'Withdrawn' });
   await publisher.poll();
 }
 

@@ -8,6 +8,7 @@ import type { Standby } from '../../src/runtime/standby';
 import type { Simulator } from '../../src/simulator/simulator';
 import { endsWithTest } from '../support/ends';
 import { testFeed } from '../support/feeds';
+import { writeAgain } from '../support/records';
 import { schemaFiles, without } from '../support/schema-versions';
 import { quietLogger } from '../support/source';
 import type { TestPublisher } from '../support/test-publisher';
@@ -33,10 +34,7 @@ async function begin(name: 'ipos' | 'insights' = 'ipos', isPolled = true): Promi
 
 const poll = () => publisher.poll();
 const ids = () => api.stores.ipos.keys();
-function rename(at: number): void {
-  const { updated: _, ...record } = api.stores.ipos.get(ids()[at]!)!;
-  api.stores.ipos.upsert({ ...record, name: 'Renamed' } as never);
-}
+const rename = (at: number) => writeAgain(api.stores.ipos, ids()[at]!, { name: 'Renamed' });
 
 /** Deletes what the API has no longer. */
 async function reconciled(): Promise<void> {

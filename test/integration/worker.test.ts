@@ -5,6 +5,7 @@ import type { PageReport } from '../../src/pipeline/poll';
 import type { Simulator } from '../../src/simulator/simulator';
 import { deadline, readAll } from '../support/log-records';
 import { publishedIn } from '../support/published';
+import { writeAgain } from '../support/records';
 import type { quietLogger } from '../support/source';
 import { until } from '../support/until';
 import { type WorkerWorld, workerWorld } from '../support/world';
@@ -82,8 +83,7 @@ it('recovers by itself when the server does, without a change lost', async () =>
   });
   await until(() => seen === 60);
   api.fault({ fault: { kind: 'status', status: 500 }, probability: 1 } as never);
-  const { updated: _, ...rest } = [...api.truth('ipos').values()][0]!;
-  api.stores.ipos.upsert({ ...rest, id: 'written-meanwhile' } as never);
+  writeAgain(api.stores.ipos, api.stores.ipos.keys()[0]!, { id: 'written-meanwhile' });
   await until(() => logger.warnings.length >= 3);
   expect(seen).toBe(60);
   api.clearFaults();

@@ -16,6 +16,7 @@ import { transitionsOnFeedTopic } from '../support/feeds';
 import { kafkaTools } from '../support/kafka-tools';
 import { kafkaWorld } from '../support/kafka-world';
 import { deadline, groupBy, readAll } from '../support/log-records';
+import { writeAgain } from '../support/records';
 import { expectSample } from '../support/samples';
 import { quietLogger } from '../support/source';
 import { until } from '../support/until';
@@ -90,10 +91,7 @@ async function publishHistory(): Promise<void> {
 }
 
 /** A change in the API that no publisher has read yet. */
-function change(members: JsonRecord): void {
-  const { updated: _, ...record } = store().get(store().keys()[5]!)!;
-  store().upsert({ ...record, ...members });
-}
+const change = (members: JsonRecord) => writeAgain(store(), store().keys()[5]!, { ...members });
 
 /** The embedded log gives its next schemas ids that the registry beside Kafka does not know. */
 async function beginAtHighIds(): Promise<void> {
@@ -142,8 +140,7 @@ it('the copy has the history under the same ids, and a publisher on Kafka goes o
 });
 
 it('a record that is larger than a topic on Kafka takes is named', async () => {
-  const { updated: _, ...record } = store().get(store().keys()[0]!)!;
-  store().upsert({ ...record, notes: 'x'.repeat(1_100_000) } as never);
+  writeAgain(store(), store().keys()[0]!, { notes: 'x'.repeat(1_100_000) });
   await done(['run', '--once']);
   where = onKafka;
   const { code, err } = await copy();

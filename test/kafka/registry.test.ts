@@ -10,6 +10,7 @@ import { schemaRegistryContract } from '../contract/schema-registry';
 import { endsWithTest } from '../support/ends';
 import { testFeed } from '../support/feeds';
 import { readAll } from '../support/log-records';
+import { writeAgain } from '../support/records';
 import { startRegistryFront } from '../support/registry-front';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { quietLogger } from '../support/source';
@@ -87,10 +88,7 @@ describe('a publisher', () => {
     );
   }
 
-  function addIpo(): void {
-    const { updated: _, ...rest } = [...api.truth('ipos').values()][0]!;
-    api.stores.ipos.upsert({ ...rest, id: 'written-meanwhile' } as never);
-  }
+  const addIpo = () => writeAgain(api.stores.ipos, api.stores.ipos.keys()[0]!, { id: 'written-meanwhile' });
 
   it('waits for a registry that is not there, and publishes as soon as it is', async () => {
     const port = await freePort();

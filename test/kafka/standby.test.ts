@@ -3,6 +3,7 @@ import path from 'node:path';
 import { cliPublisher } from '../support/cli-publisher';
 import { kafkaWorld } from '../support/kafka-world';
 import { groupBy } from '../support/log-records';
+import { writeAgain } from '../support/records';
 import { hasSmallDisks, onSmallDisk } from '../support/small-disk';
 import { until } from '../support/until';
 
@@ -16,10 +17,7 @@ const run = (name: string, under?: readonly string[]) =>
     under,
   );
 
-function rename(id: string, name: string): void {
-  const { updated: _, ...record } = store().get(id)!;
-  store().upsert({ ...record, id, name } as never);
-}
+const rename = (id: string, name: string) => writeAgain(store(), id, { name });
 const publishes = (name: string) =>
   until(async () => (await records('ipos')).some(({ value }) => value!.after?.name === name));
 
@@ -60,9 +58,8 @@ it('takes over from a copy that it has kept current, by turns, and nothing is lo
 const itOnSmallDisks = hasSmallDisks ? it : it.skip;
 
 itOnSmallDisks('gives up a copy for which the disk is too small, and takes over without it', async () => {
-  const { updated: _, ...record } = store().get(store().keys()[0]!)!;
-  for (let i = 0; i < 4_000; i++)
-    store().upsert({ ...record, id: `many ${i}`, name: `${i}`.padEnd(1_000) } as never);
+  const key = store().keys()[0]!;
+  for (let i = 0; i < 4_000; i++) writeAgain(store(), key, { id: `many ${i}`, name: `${i}`.padEnd(1_000) });
   const owner = run('first');
   await stillPolled('ipos');
   await publishes('3999'.padEnd(1_000));

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openGroupOffsets } from '../../src/log/local/consumer/group-offsets';
 import { startSimulator } from '../../src/simulator/simulator';
+import { writeAgain } from '../support/records';
 import { run } from './command';
 import { codeBlocks } from './guide';
 import type { Step } from './run';
@@ -85,8 +86,7 @@ export const packageElsewhere: Step = {
       );
       const { stores } = simulator;
       const [id] = stores.ipos.keys();
-      const { updated: _, ...ipo } = stores.ipos.get(id!)!;
-      stores.ipos.upsert({ ...ipo, name: 'Elsewhere Inc.', deal_status: 'Withdrawn' } as never);
+      writeAgain(stores.ipos, id!, { name: 'Elsewhere Inc.', deal_status: 'Withdrawn' });
       await poll();
       await until(() => /^Elsewhere Inc\.: .* → Withdrawn$/m.test(said()), said);
     } finally {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { FeedStore } from '../../src/simulator/store/store';
 
 type Row = Record<string, unknown>;
 
@@ -19,4 +20,13 @@ export function analyst(overrides: Row = {}): Row {
 
 export function insight(overrides: Row = {}): Row {
   return { ...vendorSamples('insights')[0], ...overrides };
+}
+
+/**
+ * Writes a record of a simulated API again, dated by its clock. With another `id` it is a new record.
+ * @returns its key
+ */
+export function writeAgain(store: FeedStore, key: string, members: Row = {}): string {
+  const { updated: _, ...record } = store.get(key)!;
+  return store.upsert({ ...record, ...members } as never);
 }

@@ -6,6 +6,7 @@ import type { FaultRule } from '../../../src/simulator/http/faults';
 import { type CliProcess, commandsInFolder } from '../../support/cli';
 import { endsWithTest } from '../../support/ends';
 import { samplesOf } from '../../support/metrics-text';
+import { writeAgain } from '../../support/records';
 import { apiEnv, simulatedApi } from '../../support/simulated-api';
 import { until } from '../../support/until';
 
@@ -57,12 +58,6 @@ async function metric(
   return found.length === 0 ? null : found.reduce((sum, { value }) => sum + value, 0);
 }
 
-function anyIpo() {
-  const [record] = api().truth('ipos').values();
-  const { updated: _, ...rest } = record as Record<string, unknown>;
-  return rest;
-}
-
 it('metrics move as changes are published, and the heartbeat goes on when nothing does', async () => {
   const url = await addressOf(run());
   await until(() => isReady(url));
@@ -77,28 +72,29 @@ it('metrics move as changes are published, and the heartbeat goes on when nothin
     'highwater_build_info{version="0.1.0",log="embedded"} 1',
   );
 
-  const ipo = anyIpo();
-  api().stores.ipos.upsert({ ...ipo, id: 'new-ipo' } as never);
+  const { ipos } = api().stores;
+  const key = ipos.keys()[0]!;
+  writeAgain(ipos, key, { id: 'new-ipo' });
   await until(async () => (await metric(url, 'highwater_changes_total', { op: 'c' })) === 1);
   expect(await metric(url, 'highwater_tracked_records')).toBe(41);
   const latency = await metric(url, 'highwater_observation_latency_seconds_sum');
   expect(latency).toBeGreaterThanOrEqual(0);
   expect(latency).toBeLessThan(30);
 
-  api().stores.ipos.upsert({ ...ipo, deal_status: 'Withdrawn' } as never);
+  writeAgain(ipos, key, { deal_status: 'Withdrawn' });
   await until(async () => (await metric(url, 'highwater_changes_total', { op: 'u' })) === 1);
   expect(await metric(url, 'highwater_transitions_total', { type: 'DealStatusChanged' })).toBeGreaterThan(0);
 
   // A write in the second of the change before it does not move `updated`.
   await until(async () => {
-    api().stores.ipos.upsert({ ...ipo, deal_status: 'Withdrawn' } as never);
+    writeAgain(ipos, key, { deal_status: 'Withdrawn' });
     return (await metric(url, 'highwater_touches_total'))! > 0;
   });
 
-  api().stores.ipos.upsert({ ...ipo, id: 'drifted', not_in_schema: { a: 1 } } as never);
+  writeAgain(ipos, key, { id: 'drifted', not_in_schema: { a: 1 } });
   await until(async () => (await metric(url, 'highwater_drifted_values_total')) === 1);
 
-  api().stores.ipos.remove('new-ipo');
+  ipos.remove('new-ipo');
   expect((await done(['reconcile', 'ipos', '--allow-deletes', '1'])).code).toBe(0);
   expect(await metric(url, 'highwater_changes_total', { op: 'd' })).toBe(1);
 

@@ -1,5 +1,6 @@
 import { jsonLines } from '../../support/cli';
 import { cliPublisher } from '../../support/cli-publisher';
+import { writeAgain } from '../../support/records';
 
 const publisher = cliPublisher(() => ({}));
 
@@ -14,10 +15,7 @@ it('a new topic has as many partitions as the setting says, and keeps them', asy
   const first = new Map(await partitions());
   expect(new Set(first.values())).toEqual(new Set([0, 1, 2, 3, 4]));
 
-  for (const key of store.keys()) {
-    const { updated: _, ...record } = store.get(key)!;
-    store.upsert({ ...record, notes: 'Changed' } as never);
-  }
+  for (const key of store.keys()) writeAgain(store, key, { notes: 'Changed' });
   expect((await publisher.done(['run', '--once'])).code).toBe(0);
   const all = await partitions();
   expect(all).toHaveLength(2 * first.size);

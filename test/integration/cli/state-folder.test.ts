@@ -4,6 +4,7 @@ import { keptImagesContract } from '../../contract/kept-images';
 import { jsonLines } from '../../support/cli';
 import { cliPublisher } from '../../support/cli-publisher';
 import { groupBy } from '../../support/log-records';
+import { writeAgain } from '../../support/records';
 import { fillDisk, hasSmallDisks, onSmallDisk } from '../../support/small-disk';
 import { until } from '../../support/until';
 
@@ -15,16 +16,13 @@ const state = () => path.join(publisher.folder(), 'state');
 
 /** So many IPOs that their images fill more than the 1 MB that stays in memory. */
 function fillApi(): string[] {
-  const { updated: _, ...record } = store().get(store().keys()[0]!)!;
+  const first = store().keys()[0]!;
   const ids = Array.from({ length: 2_500 }, (_, i) => `ipo-${i}`);
-  for (const id of ids) store().upsert({ ...record, id } as never);
+  for (const id of ids) writeAgain(store(), first, { id });
   return ids;
 }
 
-function change(id: string, name: string): void {
-  const { updated: _, ...record } = store().get(id)!;
-  store().upsert({ ...record, name } as never);
-}
+const change = (id: string, name: string) => writeAgain(store(), id, { name });
 
 const imageFiles = () => readdirSync(state()).map((name) => path.join(state(), name));
 

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { freePort } from '../../../tools/servers/ports';
 import { commandsInFolder } from '../../support/cli';
+import { writeAgain } from '../../support/records';
 import { apiEnv, simulatedApi } from '../../support/simulated-api';
 import { until } from '../../support/until';
 
@@ -14,10 +15,7 @@ const { file, start, done: ran } = commandsInFolder(settings);
 
 it('status names the members that drifted with their counts, and why the latest row became a dead letter', async () => {
   api().behave({ drift: { members: 1, types: 1, withoutId: 0.5 } });
-  for (const key of [...api().stores.ipos.keys()]) {
-    const { updated: _, ...record } = api().stores.ipos.get(key)!;
-    api().stores.ipos.upsert(record as never);
-  }
+  for (const key of [...api().stores.ipos.keys()]) writeAgain(api().stores.ipos, key);
   const publisher = start(['run', '--feeds', 'ipos']);
   await publisher.sees(/snapshot complete/, 'stderr');
   // Members that drifted are committed with the position after them.

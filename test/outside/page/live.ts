@@ -1,4 +1,5 @@
 import type { Browser, Locator } from 'playwright-core';
+import { writeAgain } from '../../support/records';
 import { until } from '../../support/until';
 import { axeFindings } from './axe';
 import { type OpenPage, openPage, overflow } from './browser';
@@ -23,8 +24,7 @@ export async function lookAtLivePage(
   const search = page.getByRole('searchbox');
   const withdraw = (ticker: string) => {
     const key = api.stores.ipos.keys().find((one) => api.stores.ipos.get(one)?.ticker === ticker)!;
-    const { updated: _, ...record } = api.stores.ipos.get(key)!;
-    api.stores.ipos.upsert({ ...record, deal_status: 'Withdrawn', notes: `<b>${ticker}</b> is off.` });
+    writeAgain(api.stores.ipos, key, { deal_status: 'Withdrawn', notes: `<b>${ticker}</b> is off.` });
   };
   const tickers = [...api.truth('ipos').values()]
     .filter(
