@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Admin, Kafka } from 'kafkajs';
-import type { HighwaterError } from '../../src/errors';
 import { ipos } from '../../src/feeds/ipos';
 import { assertCreatable } from '../../src/log/kafka/admin/topic-creation';
 import { roledTopics } from '../../src/log/kafka/admin/topic-rules';
@@ -15,6 +14,7 @@ import { artefacts } from '../../tools/servers/artefacts';
 import { findJava } from '../../tools/servers/java';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
 import { topicSettings } from '../support/create-topics';
+import { failureOf } from '../support/failure';
 import { plainKafka } from '../support/kafka-world';
 import { quietLogger } from '../support/source';
 
@@ -148,7 +148,7 @@ describe('a cluster that refuses', () => {
     const deps = { kafka, cluster, signal };
     const trials = [() => prepared('brief.'), () => assertCreatable('feed ipos', wanted, deps)];
     for (const trial of trials) {
-      const error = await refusal(trial());
+      const error = await failureOf(trial());
       expect(error.message).toContain('POLICY_VIOLATION: retention.ms must be at most 604800000');
       expect(error.remedy).toContain('by its own means');
       expect(error.remedy).not.toContain('kafka-topics.sh');
@@ -156,7 +156,7 @@ describe('a cluster that refuses', () => {
   });
 
   it('another number of copies than it can have names the setting and the number of brokers', async () => {
-    const error = await refusal(prepared('copies.'));
+    const error = await failureOf(prepared('copies.'));
     expect(error.message).toContain('Topic replication factor must be 3');
     expect(error.remedy).toContain(`The cluster has 1 broker`);
     expect(error.remedy).toContain('default.replication.factor');
@@ -193,12 +193,3 @@ describe('a cluster of three whose default is copies for four', () => {
     }
   }, 60_000);
 });
-
-async function refusal(trying: Promise<unknown>): Promise<HighwaterError> {
-  return trying.then(
-    () => {
-      throw new Error('nothing was refused');
-    },
-    (error: HighwaterError) => error,
-  );
-}

@@ -10,6 +10,7 @@ import { type KafkaConfig, kafkaClient } from '../../src/log/kafka/connection/cl
 import { feedTopics } from '../../src/log/topics';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
 import { topicSettings } from '../support/create-topics';
+import { failureOf } from '../support/failure';
 import { kafkaTools } from '../support/kafka-tools';
 import { kafkaWorld, plainKafka } from '../support/kafka-world';
 import { uniquePrefix } from '../support/servers';
@@ -89,7 +90,7 @@ describe('the topics of a feed', () => {
     expect([changes, current, sourceOffset].map(count)).toEqual([5, 5, 1]);
     // The brokers' default would do for the same topics.
     const others = feedTopics(ipos, uniquePrefix());
-    const error = await refusal(prepareTopics(others, { ...deps(), cluster: { ...cluster, replicas: 4 } }));
+    const error = await failureOf(prepareTopics(others, { ...deps(), cluster: { ...cluster, replicas: 4 } }));
     expect(error.code).toBe('LOG_FAILED');
     expect(error.message).toContain('INVALID_REPLICATION_FACTOR');
     expect(error.remedy).toMatch(/HIGHWATER_REPLICAS, which is 4/);
@@ -102,7 +103,7 @@ describe('the topics of a feed', () => {
     await make(current.name, { 'cleanup.policy': 'compact,delete' });
     await make(sourceOffset.name, { 'cleanup.policy': 'delete' }, 2);
     await make(deadLetters.name, { 'cleanup.policy': 'delete' });
-    const error = await refusal(prepareTopics(topics, deps()));
+    const error = await failureOf(prepareTopics(topics, deps()));
     expect(error.code).toBe('LOG_TOPIC_MISMATCH');
     expect(error.message).toContain(`cleanup.policy of ${changes.name} is compact, expected delete`);
     expect(error.message).toContain(`cleanup.policy of ${current.name} is compact,delete, expected compact`);
@@ -125,7 +126,7 @@ describe('the topics of a feed', () => {
 
   it('are refused when one name is meant for two uses', async () => {
     const topics = feedTopics({ ...ipos, topic: 'ipos.current' }, uniquePrefix());
-    const error = await refusal(prepareTopics(topics, deps()));
+    const error = await failureOf(prepareTopics(topics, deps()));
     expect(error.code).toBe('LOG_TOPIC_MISMATCH');
     expect(error.message).toContain(topics.current.name);
     expect(await inspectTopics(topics, deps())).toMatchObject([...Array(5)].map(() => ({ exists: null })));
@@ -258,10 +259,10 @@ describe('permissions', () => {
     const transactionalId = `test.${topics.changes.name}`;
     const check = () => assertWritable('checking', { kafka, transactionalId, topics: names(), cluster });
 
-    const ofId = await refusal(check());
+    const ofId = await failureOf(check());
     expect(ofId.message).toContain(`do not allow WRITE on transactional id ${transactionalId}`);
     await asAdmin(command(ofId));
-    const ofTopic = await refusal(check());
+    const ofTopic = await failureOf(check());
     expect(ofTopic.message).toBe(`checking: the brokers do not allow WRITE on topic ${topics.current.name}`);
     await asAdmin(command(ofTopic));
     await check();
@@ -277,15 +278,6 @@ describe('permissions', () => {
     }
   });
 });
-
-async function refusal(trying: Promise<unknown>): Promise<HighwaterError> {
-  try {
-    await trying;
-  } catch (error) {
-    return error as HighwaterError;
-  }
-  throw new Error('nothing was refused');
-}
 
 /** Lines as a person would type them. */
 async function inShell(lines: string): Promise<void> {

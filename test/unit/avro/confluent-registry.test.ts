@@ -11,6 +11,7 @@ import { checkSchemas } from '../../../src/cli/doctor/schemas';
 import type { Config } from '../../../src/config/load-config';
 import { HighwaterError } from '../../../src/errors';
 import { ipos } from '../../../src/feeds/ipos';
+import { failureOf } from '../../support/failure';
 import { type HttpServer, sendJson, startHttpServer } from '../../support/http-server';
 import { namedRows } from '../../support/named-rows';
 import { quietLogger } from '../../support/source';
@@ -67,15 +68,6 @@ function registry(
 
 const register = (options: Parameters<typeof registry>[0] = {}) =>
   registry(options).register('a-value', schema);
-
-async function failure(promise: Promise<unknown>): Promise<HighwaterError> {
-  const error = await promise.then(
-    (value) => new Error(`resolved with ${JSON.stringify(value)}`),
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof HighwaterError)) throw error;
-  return error;
-}
 
 const badAnswers = namedRows<[code: string, message: RegExp, answer: (response: ServerResponse) => void]>({
   'never answers': ['REGISTRY_UNREACHABLE', /no answer within 1000 ms/, () => {}],
@@ -163,7 +155,7 @@ describe('a registry that is not well', () => {
     await serve(() => {});
     await server.stop();
 
-    expect(await failure(register())).toMatchObject({
+    expect(await failureOf(register())).toMatchObject({
       code: 'REGISTRY_UNREACHABLE',
       message: expect.stringContaining('ECONNREFUSED'),
     });
@@ -174,8 +166,8 @@ describe('a registry that is not well', () => {
 
     const one = registry({ registration: 'lookup' });
 
-    expect(await failure(one.register('a-value', schema))).toMatchObject({ code: 'REGISTRY_REFUSED' });
-    expect(await failure(one.schemaById(7))).toMatchObject({ code: 'REGISTRY_REFUSED' });
+    expect(await failureOf(one.register('a-value', schema))).toMatchObject({ code: 'REGISTRY_REFUSED' });
+    expect(await failureOf(one.schemaById(7))).toMatchObject({ code: 'REGISTRY_REFUSED' });
   });
 
   it('is asked a few times more when it stumbles', async () => {
@@ -227,7 +219,7 @@ describe.each([
   it.each(badAnswers)('and then %s: %s', async (_, code, message, answer) => {
     await serveBroken(broken, answer);
 
-    const error = await failure(register());
+    const error = await failureOf(register());
 
     expect(error.code).toBe(code);
     expect(error.message).toMatch(message);
@@ -252,7 +244,7 @@ describe.each([
       });
     });
 
-    expect(await failure(register())).toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
+    expect(await failureOf(register())).toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
     await until(() => isClosed);
   });
 
@@ -263,7 +255,7 @@ describe.each([
       sendJson(response, { message: `${login} ${sent} ${encodeURIComponent(login)}` }, 400);
     });
 
-    const error = await failure(register());
+    const error = await failureOf(register());
 
     expect(error.message).toContain('publisher:[redacted]');
     const shown = inspect(error, { depth: null, showHidden: true });
@@ -330,7 +322,7 @@ describe('registration', () => {
     });
     const one = registry();
 
-    expect(await failure(one.register('a-value', schema))).toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
+    expect(await failureOf(one.register('a-value', schema))).toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
     expect(await one.register('a-value', schema)).toBe(7);
     expect(level).toBe('FULL_TRANSITIVE');
     expect(logger.warnings).toStrictEqual([]);
@@ -401,7 +393,7 @@ describe('registration', () => {
       'POST /base/subjects/a-value/versions': [200, { id: 7 }],
     });
 
-    expect(await failure(register())).toMatchObject({
+    expect(await failureOf(register())).toMatchObject({
       code: 'REGISTRY_REFUSED',
       message: expect.stringMatching(/a-value.*another level.*FULL_TRANSITIVE != BACKWARD/),
     });
@@ -411,7 +403,7 @@ describe('registration', () => {
   it('refuses a schema without a name, which the library does not take', async () => {
     await serveBroken('', () => {});
 
-    expect(await failure(registry().register('a-value', 'string'))).toMatchObject({
+    expect(await failureOf(registry().register('a-value', 'string'))).toMatchObject({
       code: 'SCHEMA_INCOMPATIBLE',
       message: expect.stringMatching(/a-value: it cannot be registered: Invalid name/),
     });
@@ -423,7 +415,7 @@ describe('registration', () => {
       'POST /base/subjects/a-value/versions': [200, { id: 7 }],
     });
 
-    expect(await failure(register())).toMatchObject({ code: 'REGISTRY_UNAUTHORIZED' });
+    expect(await failureOf(register())).toMatchObject({ code: 'REGISTRY_UNAUTHORIZED' });
     expect(requests).not.toContain('POST /base/subjects/a-value/versions');
   });
 
@@ -477,7 +469,7 @@ describe('registration', () => {
     });
     const broken = { ...(schema as object), fields: [{ name: 'sic', type: 'long' }] };
 
-    expect(await failure(registry().register('a-value', broken))).toMatchObject({
+    expect(await failureOf(registry().register('a-value', broken))).toMatchObject({
       code: 'SCHEMA_INCOMPATIBLE',
       message: expect.stringMatching(/a-value.*version 1.*field sic/),
     });
@@ -491,7 +483,7 @@ describe('registration', () => {
       'POST /base/subjects/a-value/versions': [409, { error_code: 409, message: 'does not suit me' }],
     });
 
-    expect(await failure(registry().register('a-value', wider))).toMatchObject({
+    expect(await failureOf(registry().register('a-value', wider))).toMatchObject({
       code: 'SCHEMA_INCOMPATIBLE',
       message: expect.stringMatching(/a-value.*409.*does not suit me/),
     });
@@ -520,7 +512,7 @@ describe('registration', () => {
     await serveScript(script);
     const looking = registry({ registration: 'lookup' }).register('a-value', wider);
 
-    const error = await failure(looking);
+    const error = await failureOf(looking);
 
     expect(error).toMatchObject({ code: 'SCHEMA_UNREGISTERED', message: expect.stringMatching(message) });
     expect(error.remedy).toContain('highwater schemas register');
@@ -546,8 +538,8 @@ describe('a registry that is away when a feed is acquired again', () => {
 
     expect(await known.register('a-value', schema)).toBe(7);
     expect(logger.warnings).toEqual([expect.stringContaining('ids that it gave before are used')]);
-    expect((await failure(known.register('a-value', wider))).code).toBe('REGISTRY_UNREACHABLE');
-    expect((await failure(known.register('b-value', schema))).code).toBe('REGISTRY_UNREACHABLE');
+    expect((await failureOf(known.register('a-value', wider))).code).toBe('REGISTRY_UNREACHABLE');
+    expect((await failureOf(known.register('b-value', schema))).code).toBe('REGISTRY_UNREACHABLE');
     // With a registry that hangs, each question takes its whole time, so one question must be enough for many subjects.
     expect(await known.register('a-value', schema)).toBe(7);
     expect(logger.warnings).toHaveLength(1);
@@ -561,7 +553,7 @@ describe('a registry that is away when a feed is acquired again', () => {
     const known = registry({ registration: 'lookup' });
     await known.register('a-value', schema);
     refuses = true;
-    expect((await failure(known.register('a-value', schema))).code).toBe('REGISTRY_UNAUTHORIZED');
+    expect((await failureOf(known.register('a-value', schema))).code).toBe('REGISTRY_UNAUTHORIZED');
   });
 });
 
@@ -573,7 +565,7 @@ describe('a schema by its id', () => {
     });
     const one = registry();
 
-    expect(await failure(one.schemaById(7))).toMatchObject({ code: 'REGISTRY_REFUSED' });
+    expect(await failureOf(one.schemaById(7))).toMatchObject({ code: 'REGISTRY_REFUSED' });
     expect(await Promise.all([one.schemaById(7), one.schemaById(7)])).toEqual([schema, schema]);
     expect(await one.schemaById(7)).toEqual(schema);
 
@@ -586,7 +578,7 @@ describe('a schema by its id', () => {
   ])('is refused %s', async (_, body) => {
     await serve((_request, response) => sendJson(response, body));
 
-    expect(await failure(registry().schemaById(7))).toMatchObject({ code: 'REGISTRY_REFUSED' });
+    expect(await failureOf(registry().schemaById(7))).toMatchObject({ code: 'REGISTRY_REFUSED' });
   });
 });
 

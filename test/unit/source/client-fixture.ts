@@ -1,10 +1,11 @@
 import { inspect } from 'node:util';
-import { HighwaterError } from '../../../src/errors';
 import { type FeedDefinition, usualShape } from '../../../src/feeds/definition';
 import type { Logger } from '../../../src/logging/logger';
 import { type ClosableSource, createSource, type SourceOptions } from '../../../src/source/client';
 import { createRequestBudget, type RequestBudget } from '../../../src/source/request-budget';
 import { type HttpServer, startHttpServer } from '../../support/http-server';
+
+export { failureOf } from '../../support/failure';
 
 export const feed: FeedDefinition = {
   ...usualShape,
@@ -79,15 +80,6 @@ export function source(baseUrl: string, overrides: Overrides = {}): ClosableSour
 /** For `afterEach`: clients first, then servers. */
 export async function stopAll(): Promise<void> {
   for (const one of opened.splice(0)) await one.stop();
-}
-
-export async function failureOf(promise: Promise<unknown>): Promise<HighwaterError> {
-  const error = await promise.then(
-    () => new Error('it did not fail'),
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof HighwaterError)) throw error;
-  return error;
 }
 
 export const never = new AbortController().signal;
