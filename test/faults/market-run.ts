@@ -299,18 +299,10 @@ function supervise(start: () => CliProcess, random: Random): Supervised {
       isEnding = true;
       living.catch(() => undefined);
     },
+    // Looks seldom: a look may read the whole log.
     until: (condition, deadlineMs) =>
-      Promise.race([slowly(async () => isEnding || (await condition()), deadlineMs), failed]),
+      Promise.race([until(async () => isEnding || (await condition()), deadlineMs, 200), failed]),
   };
-}
-
-/** Looks seldom: a look may read the whole log. */
-async function slowly(condition: () => Promise<boolean>, deadlineMs: number): Promise<void> {
-  const end = Date.now() + deadlineMs;
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`still not so after ${deadlineMs} ms: ${condition.toString()}`);
-    await delay(200);
-  }
 }
 
 interface Operators {

@@ -6,7 +6,7 @@ import { fetchBatches } from '../../src/log/kafka/protocol/fetch';
 import { allTopics, feedTopics } from '../../src/log/topics';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
 import { freePort } from '../../tools/servers/ports';
-import { commandLine, commandLineHere, until } from '../support/cli';
+import { commandLine, commandLineHere } from '../support/cli';
 import { createTopics } from '../support/create-topics';
 import { askDoctor } from '../support/doctor';
 import { kafkaTools } from '../support/kafka-tools';
@@ -14,6 +14,7 @@ import { kafkaWorld, plainKafka } from '../support/kafka-world';
 import { apiEnv, simulatedApi } from '../support/simulated-api';
 import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
+import { until } from '../support/until';
 
 const cli = commandLine();
 const here = commandLineHere();

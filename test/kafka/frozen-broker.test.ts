@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { commandLine, outcome, until } from '../support/cli';
+import { commandLine, outcome } from '../support/cli';
 import { kafkaWorld } from '../support/kafka-world';
 import { apiEnv, simulatedApi } from '../support/simulated-api';
 import { tempFolder } from '../support/temp-folder';
+import { until } from '../support/until';
 
 const cli = commandLine();
 const folder = tempFolder();

@@ -4,11 +4,12 @@ import { type Simulator, startSimulator } from '../../src/simulator/simulator';
 import { type Kafka as Cluster, startKafka } from '../../tools/servers/kafka';
 import type { Certificate } from '../../tools/servers/listeners';
 import { type Authority, authority, encrypted } from '../support/certificates';
-import { commandLine, nodePrograms, outcome, until } from '../support/cli';
+import { commandLine, nodePrograms, outcome } from '../support/cli';
 import { askDoctor } from '../support/doctor';
 import { kafkaTools } from '../support/kafka-tools';
 import { sharedServers, uniquePrefix } from '../support/servers';
 import { tempFolder } from '../support/temp-folder';
+import { until } from '../support/until';
 
 const cli = commandLine();
 const program = nodePrograms();

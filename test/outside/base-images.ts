@@ -1,8 +1,7 @@
 import { copyFileSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { cacheFolder } from './cache-folder';
-import { run } from './command';
-import { isMissing, MissingToolError } from './missing-tool';
+import { runTool } from './missing-tool';
 
 const WITHIN_MS = 10 * 60_000;
 const suite = 'bookworm';
@@ -93,12 +92,7 @@ function trust(folder: string): void {
 }
 
 async function tool(program: string, args: readonly string[], cwd = '.'): Promise<void> {
-  try {
-    const { code, stdout, stderr } = await run(program, args, { cwd, env: process.env, withinMs: WITHIN_MS });
-    if (code === 0) return;
-    throw new Error(`${program} ${args.join(' ')}\n${stdout}${stderr}`);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-    throw new MissingToolError(`${program} was not found`, 'Install it (on Debian 12)', error);
-  }
+  const options = { cwd, env: process.env, withinMs: WITHIN_MS };
+  const { code, stdout, stderr } = await runTool(program, args, 'Install it (on Debian 12)', options);
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')}\n${stdout}${stderr}`);
 }

@@ -1,8 +1,7 @@
 import { copyFileSync } from 'node:fs';
 import path from 'node:path';
 import { cacheFolder } from './cache-folder';
-import { run } from './command';
-import { isMissing, MissingToolError } from './missing-tool';
+import { MissingToolError, runTool } from './missing-tool';
 
 const BUILD_MS = 15 * 60_000;
 
@@ -42,13 +41,9 @@ export async function goModule(module: string, cwd: string): Promise<string> {
 }
 
 async function go(args: readonly string[], cwd: string, failure: string): Promise<string> {
-  try {
-    const { code, stdout, stderr } = await run('go', args, { cwd, env: process.env, withinMs: BUILD_MS });
-    if (code === 0) return stdout;
-    const what = `${failure}: go ${args.join(' ')}\n${stdout}${stderr}`;
-    throw new MissingToolError(what, 'Let Go reach its module proxy', undefined);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-    throw new MissingToolError(`Go was not found: ${failure}`, 'Install Go 1.26 or later', error);
-  }
+  const options = { cwd, env: process.env, withinMs: BUILD_MS };
+  const { code, stdout, stderr } = await runTool('go', args, 'Install Go 1.26 or later', options);
+  if (code === 0) return stdout;
+  const what = `${failure}: go ${args.join(' ')}\n${stdout}${stderr}`;
+  throw new MissingToolError(what, 'Let Go reach its module proxy', undefined);
 }

@@ -7,9 +7,8 @@ import { startSimulator } from '../../src/simulator/simulator';
 import { freePort } from '../../tools/servers/ports';
 import { root } from '../support/build';
 import { until } from '../support/until';
-import { type CommandResult, run } from './command';
 import { codeBlocks } from './guide';
-import { isMissing, MissingToolError } from './missing-tool';
+import { runTool } from './missing-tool';
 import type { Step } from './run';
 
 const RUN_MS = 60_000;
@@ -80,11 +79,5 @@ async function tryAll(base: string, id: string): Promise<void> {
   if (code !== 0 || !/ Withdrawn$/m.test(stdout)) throw new Error(`Python: ${stdout}${stderr}`);
 }
 
-async function program(name: string, args: readonly string[]): Promise<CommandResult> {
-  try {
-    return await run(name, args, { env: process.env, withinMs: RUN_MS });
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-    throw new MissingToolError(`${name} was not found`, 'Install curl and Python 3', error);
-  }
-}
+const program = (name: string, args: readonly string[]) =>
+  runTool(name, args, 'Install curl and Python 3', { env: process.env, withinMs: RUN_MS });

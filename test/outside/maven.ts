@@ -1,25 +1,16 @@
 import { cacheFolder } from './cache-folder';
-import { run } from './command';
-import { isMissing, MissingToolError } from './missing-tool';
+import { MissingToolError, runTool } from './missing-tool';
 
 const BUILD_MS = 300_000;
 
 /** @throws MissingToolError without Maven, or when it fails */
 async function maven(pom: string, args: readonly string[]): Promise<void> {
   const all = ['-q', '-B', '-f', pom, ...args];
-  try {
-    const { code, stdout, stderr } = await run('mvn', all, { withinMs: BUILD_MS });
-    if (code === 0) return;
-    const what = `Maven failed: mvn ${all.join(' ')}\n${stdout}${stderr}`;
-    throw new MissingToolError(what, 'Let Maven reach Maven Central or a mirror of it', undefined);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-    throw new MissingToolError(
-      'Maven was not found, and what it would fetch is not in the cache yet',
-      'Install Maven',
-      error,
-    );
-  }
+  const remedy = 'Install Maven, because what it would fetch is not in the cache yet';
+  const { code, stdout, stderr } = await runTool('mvn', all, remedy, { withinMs: BUILD_MS });
+  if (code === 0) return;
+  const what = `Maven failed: mvn ${all.join(' ')}\n${stdout}${stderr}`;
+  throw new MissingToolError(what, 'Let Maven reach Maven Central or a mirror of it', undefined);
 }
 
 /**

@@ -1,3 +1,5 @@
+import { type CommandOptions, type CommandResult, run } from './command';
+
 /** Something that this machine lacks, and what to do. */
 export class MissingToolError extends Error {
   constructor(what: string, remedy: string, cause: unknown) {
@@ -8,6 +10,19 @@ export class MissingToolError extends Error {
   }
 }
 
-export function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+/**
+ * Runs a program that this machine may lack.
+ * @param remedy what to do then
+ * @throws MissingToolError
+ */
+export function runTool(
+  program: string,
+  args: readonly string[],
+  remedy: string,
+  options: CommandOptions,
+): Promise<CommandResult> {
+  return run(program, args, options).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    throw new MissingToolError(`${program} was not found`, remedy, error);
+  });
 }

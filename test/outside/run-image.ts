@@ -7,8 +7,8 @@ import { root } from '../support/build';
 import { parseDockerfile } from '../support/dockerfile';
 import { until } from '../support/until';
 import { makeBaseImages } from './base-images';
-import { type CommandResult, run } from './command';
-import { isMissing, MissingToolError } from './missing-tool';
+import type { CommandResult } from './command';
+import { runTool } from './missing-tool';
 import { type Results, runChecks } from './results';
 
 const WITHIN_MS = 10 * 60_000;
@@ -190,14 +190,8 @@ async function must(program: string, args: readonly string[]): Promise<string> {
 }
 
 function start(program: string, args: readonly string[]): Promise<CommandResult> {
-  return run(program, args, { env: process.env, withinMs: WITHIN_MS }).catch((error: unknown) => {
-    if (!isMissing(error)) throw error;
-    throw new MissingToolError(
-      `${program} was not found`,
-      'Install buildah, podman, runc and debootstrap',
-      error,
-    );
-  });
+  const remedy = 'Install buildah, podman, runc and debootstrap';
+  return runTool(program, args, remedy, { env: process.env, withinMs: WITHIN_MS });
 }
 
 void runChecks('the image was not looked at to the end', main);

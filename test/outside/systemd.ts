@@ -12,8 +12,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startSimulator } from '../../src/simulator/simulator';
 import { root } from '../support/build';
-import { type CommandResult, run } from './command';
-import { isMissing, MissingToolError } from './missing-tool';
+import { run } from './command';
+import { runTool } from './missing-tool';
 import type { Step } from './run';
 
 const deploy = path.join(root, 'deploy', 'systemd');
@@ -120,11 +120,5 @@ async function accepted(program: string, args: readonly string[]): Promise<void>
   if (code !== 0 || (args[0] === 'verify' && stderr !== '')) throw new Error(`${stdout}${stderr}`);
 }
 
-async function tool(program: string, args: readonly string[]): Promise<CommandResult> {
-  try {
-    return await run(program, args, { withinMs: 60_000 });
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-    throw new MissingToolError(`${program} is not installed.`, 'Install systemd', error);
-  }
-}
+const tool = (program: string, args: readonly string[]) =>
+  runTool(program, args, 'Install systemd', { withinMs: 60_000 });

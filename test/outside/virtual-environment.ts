@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { cacheFolder } from './cache-folder';
-import { run } from './command';
-import { isMissing, MissingToolError } from './missing-tool';
+import { MissingToolError, runTool } from './missing-tool';
 
 const INSTALL_MS = 300_000;
 
@@ -21,17 +20,10 @@ export async function virtualEnvironment(name: string, requirements: string): Pr
 }
 
 async function install(program: string, args: readonly string[]): Promise<void> {
-  try {
-    const { code, stdout, stderr } = await run(program, args, { env: process.env, withinMs: INSTALL_MS });
-    if (code === 0) return;
-    const what = `The packages could not be installed: ${program} ${args.join(' ')}\n${stdout}${stderr}`;
-    throw new MissingToolError(
-      what,
-      'Install what is named (on Debian: python3-venv), or let pip reach PyPI',
-      undefined,
-    );
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-    throw new MissingToolError('Python was not found', 'Install Python 3.10 or later', error);
-  }
+  const options = { env: process.env, withinMs: INSTALL_MS };
+  const { code, stdout, stderr } = await runTool(program, args, 'Install Python 3.10 or later', options);
+  if (code === 0) return;
+  const what = `The packages could not be installed: ${program} ${args.join(' ')}\n${stdout}${stderr}`;
+  const remedy = 'Install what is named (on Debian: python3-venv), or let pip reach PyPI';
+  throw new MissingToolError(what, remedy, undefined);
 }

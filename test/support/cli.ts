@@ -50,15 +50,6 @@ export interface CliOptions extends RunOptions {
   readonly stalled?: boolean;
 }
 
-/** Resolves when the condition holds. @throws at the deadline */
-export async function until(holds: () => boolean, withinMs = DEADLINE_MS): Promise<void> {
-  const deadline = Date.now() + withinMs;
-  while (!holds()) {
-    if (Date.now() > deadline) throw new Error(`not within ${withinMs} ms: ${holds}`);
-    await delay(10);
-  }
-}
-
 /** How a command ended, and its output. */
 export interface Outcome {
   readonly code: number | null;

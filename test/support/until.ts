@@ -10,10 +10,11 @@ export const DEADLINE_MS = 180_000;
 export async function until(
   condition: () => boolean | Promise<boolean>,
   deadlineMs = DEADLINE_MS,
+  pauseMs = 10,
 ): Promise<void> {
   const end = Date.now() + deadlineMs;
   while (!(await condition())) {
     if (Date.now() > end) throw new Error(`still not so after ${deadlineMs} ms: ${condition.toString()}`);
-    await sleep(10);
+    await sleep(pauseMs);
   }
 }

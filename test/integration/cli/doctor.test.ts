@@ -13,11 +13,11 @@ import { connect } from '../../../src/log/local/file/sqlite';
 import type { BehaviourChange } from '../../../src/simulator/behaviour';
 import type { FaultRule } from '../../../src/simulator/http/faults';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
-import { commandsInFolder, until } from '../../support/cli';
+import { commandsInFolder } from '../../support/cli';
 import { askDoctor, type DoctorLine } from '../../support/doctor';
 import { namedRows } from '../../support/named-rows';
 import { fillDisk, hasSmallDisks, onSmallDisk } from '../../support/small-disk';
-import { until as eventually } from '../../support/until';
+import { until as eventually, until } from '../../support/until';
 
 const environment = () => ({
   HIGHWATER_API_URL: simulator.url,

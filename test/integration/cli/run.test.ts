@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { startSimulator } from '../../../src/simulator/simulator';
-import { type CliProcess, commandsInFolder, until } from '../../support/cli';
+import { type CliProcess, commandsInFolder } from '../../support/cli';
 import { apiEnv, simulatedApi } from '../../support/simulated-api';
+import { until } from '../../support/until';
 
 const { folder, file, start } = commandsInFolder();
 const token = 'tok-EnFRvMd5hX8s';
