@@ -1,9 +1,7 @@
-import fc from 'fast-check';
 import { CompressionTypes, KafkaJSConnectionError, KafkaJSProtocolError } from 'kafkajs';
 import type { Broker, Cluster, ProduceAnswer } from '../../../../src/log/kafka/connection/cluster';
 import { connectProducer } from '../../../../src/log/kafka/producer/producer';
 import type { PartitionRecords, ProduceRequest } from '../../../../src/log/kafka/protocol/produce-request';
-import { runs } from '../../../support/runs';
 
 type Produced = ProduceAnswer['topics'];
 
@@ -177,28 +175,6 @@ it('a producer that is disconnected does not wait for a quota', async () => {
   await next.catch(() => undefined);
 });
 
-it('numbers the records of a partition without a gap, over transactions', async () => {
-  const counts = fc.array(fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 2, maxLength: 2 }));
-  await fc.assert(
-    fc.asyncProperty(counts, async (transactions) => {
-      const { produced, connect } = brokers();
-      const producer = await connect();
-      const expected: [number[], number[]] = [[], []];
-      const next = [0, 0];
-      for (const [a = 1, b = 1] of transactions) {
-        expected[0].push(next[0]!);
-        expected[1].push(next[1]!);
-        next[0]! += a;
-        next[1]! += b;
-        await producer.send([to('ipos', 0, a), to('ipos', 1, b)], CompressionTypes.None);
-      }
-      const found = sequencesOf(produced);
-      expect([found['ipos/0'] ?? [], found['ipos/1'] ?? []]).toEqual(expected);
-    }),
-    { numRuns: runs(30) },
-  );
-});
-
 it('begins again at 0 behind the last number of 32 bits', async () => {
   const { produced, connect } = brokers();
   const producer = await connect();
@@ -237,14 +213,6 @@ it('writes again what was refused, under the same numbers, to the leader there i
   expect(produced.at(-1)!.request.topicData.map(({ topic }) => topic)).toEqual(['ipos']);
   await producer.send(everywhere, CompressionTypes.None);
   expect(sequencesOf(produced)).toEqual({ 'ipos/0': [0, 1], 'ipos/1': [0, 0, 2], 'ipos.current/0': [0, 3] });
-});
-
-it('writes again where the answer was lost: the broker knows the numbers', async () => {
-  const { produced, connect, refuse } = brokers();
-  refuse('produce 1', new KafkaJSConnectionError('Closed connection'));
-  const producer = await connect();
-  await producer.send([to('ipos', 0, 4)], CompressionTypes.None);
-  expect(sequencesOf(produced)['ipos/0']).toEqual([0, 0]);
 });
 
 it.each(['OUT_OF_ORDER_SEQUENCE_NUMBER', 'INVALID_PRODUCER_EPOCH', 'TOPIC_AUTHORIZATION_FAILED'])(
@@ -288,15 +256,6 @@ it('names what may be missing, where the brokers do not say which of several', a
     code: 'LOG_TOPIC_LOST',
     message: 'One of these partitions is not there any more: ipos/0, ipos/1',
   });
-});
-
-it('asks another coordinator to abort, too', async () => {
-  const { at, calls, connect, refuse } = brokers();
-  refuse('abort 1', refusal('NOT_COORDINATOR_FOR_GROUP', true));
-  const producer = await connect();
-  at.coordinator = '2';
-  await producer.abort();
-  expect(calls.slice(-3)).toEqual(['refresh', 'find', 'abort 2']);
 });
 
 it('does not begin when nobody wants it any more', async () => {
