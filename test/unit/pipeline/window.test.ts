@@ -27,30 +27,10 @@ const tooLarge = () => {
 };
 
 describe('a window', () => {
-  it('is one page where nothing is behind it', async () => {
-    const all = rows(5);
-    const { asked, ...window } = await read(pages(all));
-    expect(window).toEqual({ shown: [all], first: all, isSettled: true, requests: 3 });
-    expect(asked.every(({ updatedSince }) => updatedSince === 100)).toBe(true);
-  });
-
   it('is empty when two answers say so', async () => {
     expect(await read(() => [])).toMatchObject({ shown: [[]], first: [], isSettled: true, requests: 2 });
     const once = await read((offset, size, request) => (request === 1 ? [] : pages(rows(5))(offset, size)));
     expect(once).toMatchObject({ shown: [rows(5)], isSettled: true });
-  });
-
-  it('is walked where rows are behind its first page', async () => {
-    const { shown, first, isSettled } = await read(pages(rows(70)));
-    expect([isSettled, first]).toEqual([true, rows(30)]);
-    expect(new Set(shown.flat())).toHaveProperty('size', 70);
-  });
-
-  it('is not settled when rows keep coming', async () => {
-    const restless = await read((offset, _size, request) =>
-      offset === 0 ? rows(30, `n${request}-`) : offset === 1 ? rows(5) : [],
-    );
-    expect(restless.isSettled).toBe(false);
   });
 
   it('begins again when fewer records have to be asked for, as often as that is so', async () => {
