@@ -10,8 +10,9 @@ import type { Change, EventTail, RecordValues, VendorRecord } from '../../types'
 import { type PublishedTopic, type Subject, topicsOf } from '../published-topics';
 import { recordKeys } from '../record-keys';
 import { merged, recordShape } from '../record-shape';
+import { incompatibility, incompatible } from '../registry/compatibility';
 import type { SchemaRegistry } from '../registry/registry';
-import { type FeedSchemas, type FieldSchema, feedSchemas, type RecordSchema } from '../schemas';
+import { envelopeOf, type FeedSchemas, type FieldSchema, feedSchemas, type RecordSchema } from '../schemas';
 import { plainWriter } from './plain-writer';
 import { readSchemaId, WIRE_HEADER_BYTES, writeWireHeader } from './wire';
 import { encodeBehind, forSchema, type WireType, wireType } from './wire-type';
@@ -95,6 +96,9 @@ export async function codecForImages(
   if (whole === schemas.record) return own;
   const facts = { feed: feed.name, own: image.schemaId };
   try {
+    // Two of its types may have one name. A server would refuse that in its own way.
+    const reason = incompatibility(envelopeOf(feed, whole), []);
+    if (reason !== null) throw incompatible(feed.name, reason);
     const codec = await createFeedCodec(feed, topics, registry, whole);
     for (const id of image.writers()) codec.image.addWriter(id, schemaOf(id));
     logger.info(

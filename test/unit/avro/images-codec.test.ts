@@ -1,5 +1,5 @@
 import { codecForImages, createFeedCodec } from '../../../src/avro/codec/feed-codec';
-import { readSchema } from '../../../src/avro/schemas';
+import { type RecordSchema, readSchema } from '../../../src/avro/schemas';
 import { HighwaterError } from '../../../src/errors';
 import { feedTopics } from '../../../src/log/topics';
 import { testFeed } from '../../support/feeds';
@@ -34,6 +34,23 @@ async function chosen(error: HighwaterError) {
 it('the codec of images is the own one, with a warning, if the wider one may not be registered', async () => {
   const { codec, own, logger } = await chosen(new HighwaterError('SCHEMA_UNREGISTERED', 'no such version'));
   expect(codec).toBe(own);
+  expect(logger.warnings).toEqual([expect.stringContaining('which has fewer fields than its images')]);
+});
+
+it('the codec of images is the own one, with a warning, if one name would stand for two types', async () => {
+  const part = (name: string, field: string) => ({
+    ...{ name, default: null },
+    type: ['null', { type: 'record', name: 'Part', fields: [{ name: field, type: 'string' }] }],
+  });
+  const withPart = (name: string, field: string) =>
+    ({ ...full, fields: [...full.fields, part(name, field)] }) as RecordSchema;
+  const registry = memoryRegistry();
+  const feed = testFeed('ipos', { schema: files.add(withPart('new_part', 'b')) });
+  const topics = feedTopics(feed, '');
+  const own = await createFeedCodec(feed, topics, registry);
+  own.image.addWriter(100, withPart('old_part', 'a'));
+  const logger = quietLogger();
+  expect(await codecForImages(feed, topics, registry, own, new Set([100]), logger)).toBe(own);
   expect(logger.warnings).toEqual([expect.stringContaining('which has fewer fields than its images')]);
 });
 
