@@ -126,6 +126,20 @@ if (!isRoot) process.stderr.write('NOT RUN: tests of other owners, which only ro
     }
   });
 
+  it('reads a log that nobody has open', async () => {
+    chmodSync(publisher.folder(), 0o755);
+    expect((await publisher.done(['run', '--once'])).code).toBe(0);
+    chmodSync(data(), 0o755);
+    const before = readdirSync(data());
+    const read = (...args: string[]) => publisher.done(args, undefined, nobody);
+    const events = await read('tail', 'ipos', '--no-follow', '--json');
+    expect([events.code, events.err]).toEqual([0, '']);
+    expect(events.out).toBe((await publisher.done(['tail', 'ipos', '--no-follow', '--json'])).out);
+    expect(events.out.split('\n').length).toBeGreaterThan(2);
+    expect((await read('export', 'ipos', '--as-of', 'now')).code).toBe(0);
+    expect(readdirSync(data())).toEqual(before);
+  });
+
   it('the groups of a folder that this user may not open are not called none', async () => {
     chmodSync(publisher.folder(), 0o755);
     expect((await publisher.done(['run', '--once'])).code).toBe(0);

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isNativeError } from 'node:util/types';
@@ -46,8 +46,23 @@ export function closedOnFailure<T>(db: Connection, work: (db: Connection) => T):
   }
 }
 
+/**
+ * Even a reader makes files beside a log that nobody has open. Where it may not, as on a disk that is mounted for reading only, SQLite has
+ * to be told that nobody writes.
+ */
 function readOnly(file: string): string {
-  return `${pathToFileURL(file).href}?mode=ro`;
+  const isOpen = existsSync(`${file}-wal`) || existsSync(`${file}-shm`);
+  const mode = isOpen || mayWrite(path.dirname(file)) ? 'mode=ro' : 'mode=ro&immutable=1';
+  return `${pathToFileURL(file).href}?${mode}`;
+}
+
+function mayWrite(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**
