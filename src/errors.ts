@@ -15,18 +15,21 @@ export class HighwaterError extends Error {
   readonly code: ErrorCode;
   readonly now: string;
   readonly remedy: string;
+  /** How long the server asked to wait, ms. */
+  retryAfterMs: number | undefined;
 
   /** @param what the message, with the values and without secrets */
   constructor(
     code: ErrorCode,
     what: string,
-    details: { now?: string; remedy?: string; cause?: unknown } = {},
+    details: { now?: string; remedy?: string; retryAfterMs?: number | undefined; cause?: unknown } = {},
   ) {
     super(what, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = 'HighwaterError';
     this.code = code;
     this.now = details.now ?? errorKinds[code].now;
     this.remedy = details.remedy ?? errorKinds[code].remedy;
+    this.retryAfterMs = details.retryAfterMs;
   }
 
   get kind(): ErrorKind {

@@ -15,8 +15,6 @@ import type { Message } from './message';
 
 /** An event that a receiver has not taken. */
 export class NotDelivered extends HighwaterError {
-  /** How long the receiver asked to wait, ms. */
-  retryAfterMs: number | undefined;
   /** The event is not sent again. */
   isFinal = false;
 }

@@ -93,7 +93,8 @@ export async function runFeedTask(
     const event = eventFor(code, owned !== null);
     if (owned === null && isForOthers(event, trouble.failures)) membership.decline(feed.name);
     const isKept = owned !== null && !endsOwnership(code, trouble.failures);
-    const pauseMs = pauseAfter(event, trouble.failures, feed.pollIntervalMs, isKept, Math.random());
+    const ownPauseMs = pauseAfter(event, trouble.failures, feed.pollIntervalMs, isKept, Math.random());
+    const pauseMs = Math.max(ownPauseMs, error.retryAfterMs ?? 0);
     held?.work.postpone(pauseMs);
     tell(once ? null : pauseMs);
     explain(error, once ? {} : { retryInMs: Math.round(pauseMs) });

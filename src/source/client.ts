@@ -60,8 +60,6 @@ export function createSource(options: SourceOptions): ClosableSource {
   const ages = answerAges();
   /** By feed. */
   const shapes = new Map<string, AnswerShape>();
-  /** By feed: until when its endpoint is away, as it has said itself (503 with `Retry-After`), ms of `performance.now`. */
-  const awayUntil = new Map<string, number>();
   /** The last token with which a page was read. */
   let worked: string | null = null;
   /** By feed and code of the failure. */
@@ -101,8 +99,6 @@ export function createSource(options: SourceOptions): ClosableSource {
 
   return {
     async fetchPage(feed, page, signal) {
-      const awayMs = (awayUntil.get(feed.name) ?? 0) - performance.now();
-      if (awayMs > 0) throw stillAway(feed.name, awayMs);
       const joint = joinSignals([signal, closing.signal]);
       const deadline = new PageDeadline(limits.retry.totalMs);
       // A request may begin when one of another feed ends, in that one's context.
@@ -132,9 +128,8 @@ export function createSource(options: SourceOptions): ClosableSource {
       try {
         const outcome = await withRetry(() => options.budget.run(ask, turn), deadline, retryOptions);
         if (outcome.kind === 'failure') {
-          const { code, what, retryAfterMs = 0 } = outcome;
-          if (code === 'SOURCE_UNAVAILABLE') awayUntil.set(feed.name, performance.now() + retryAfterMs);
-          throw new HighwaterError(code, `${feed.name}: ${what}.`);
+          const { code, what, retryAfterMs } = outcome;
+          throw new HighwaterError(code, `${feed.name}: ${what}.`, { retryAfterMs });
         }
         logger.debug('read page', { feed: feed.name, rows: outcome.page.rows.length });
         return outcome.page;
@@ -152,11 +147,6 @@ export function createSource(options: SourceOptions): ClosableSource {
       agents.destroy();
     },
   };
-}
-
-function stillAway(feed: string, ms: number): HighwaterError {
-  const what = `the API asked for a pause that lasts another ${Math.ceil(ms / 1000)} s; no request was sent`;
-  return new HighwaterError('SOURCE_UNAVAILABLE', `${feed}: ${what}.`);
 }
 
 /** A page that is asked for. */
@@ -236,6 +226,7 @@ async function answerOf(deps: AskDeps, onStatus: (status: number) => void): Prom
     echoedToken: deps.echoed,
     mayBeUnmodified: feed.parameters.updatedSince !== null && continuation === undefined,
     hasCursor: continuation !== undefined,
+    isNumberBehind: paging.style === 'page' && page.pageOffset > Math.max(1, paging.first ?? 1),
     limits: answerLimits(limits.bodyLimitBytes),
   });
   if (read.kind === 'page') {

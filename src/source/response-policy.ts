@@ -57,6 +57,8 @@ export interface PolicyContext
   readonly shape: AnswerShape;
   /** The request has a filter, so 304 (which it did not provoke by a condition) means that there are no rows. */
   readonly mayBeUnmodified?: boolean;
+  /** The request has the number of a page behind those that may be the first one. */
+  readonly isNumberBehind?: boolean;
   /** The request carries a cursor. Some APIs call it a token, too. */
   readonly hasCursor?: boolean;
   readonly limits: AnswerLimits;
@@ -97,7 +99,8 @@ export async function interpretResponse(
     return answered('SOURCE_CHARSET', what, answer);
   }
   const text = new TextDecoder().decode(isSmall ? bytes : bytes.subarray(0, HEAD_BYTES));
-  if (status === 404 && saysNoData(text)) return { kind: 'page', rows: [], next: null };
+  if (status === 404 && saysNoData(text, answer.isNumberBehind === true))
+    return { kind: 'page', rows: [], next: null };
   if (!mayHoldPage(status)) return failureOfStatus(text, answer);
   if (text.trim() === '') return answered('SOURCE_BODY_EMPTY', 'an empty body', answer);
   const parsed = isSmall ? parsedJson(echoedToken.remove(text)) : undefined;
@@ -305,13 +308,15 @@ function target({ headers: { location }, request, redact }: Answer): string {
   return excerpt(address, redact) + (address === base ? ', the address that was asked' : '');
 }
 
-/** Whether a 404 says that the page has no rows: by its code, or as the Django REST framework does. */
-function saysNoData(text: string): boolean {
+/** Whether a 404 says that the page has no rows: by its code, or, for a number behind the first pages, as Django REST framework does. */
+function saysNoData(text: string, isNumberBehind: boolean): boolean {
   const value = parsedJson(text)?.value;
   if (!isObject(value)) return false;
   const entries = Array.isArray(value.errors) ? value.errors : [value];
   const says = (entry: unknown) =>
-    isObject(entry) && (entry.code === 'no_data_found' || /^invalid page\b/i.test(String(entry.detail)));
+    isObject(entry) &&
+    (entry.code === 'no_data_found' ||
+      (isNumberBehind && /^invalid page(\.$| "\d+": )/i.test(String(entry.detail))));
   return entries.length > 0 && entries.every(says);
 }
 

@@ -91,6 +91,16 @@ it('recovers by itself when the server does, without a change lost', async () =>
   expect((await logged('ipos')).at(-1)!.key).toBe('written-meanwhile');
 });
 
+it('asks an API that is away no sooner than it says', async () => {
+  const failed = jest.spyOn(logger, 'error');
+  const away = { kind: 'status', status: 503, retryAfter: { as: 'seconds', seconds: 3_600 } };
+  api.fault({ fault: away, feed: 'ipos', probability: 1 } as never);
+  void worker(false);
+  const pauses = () =>
+    failed.mock.calls.map(([, facts]) => (facts as { retryInMs?: number } | undefined)?.retryInMs ?? 0);
+  await until(() => pauses().some((ms) => ms > 3_000_000));
+});
+
 it('says that it waits for a page of an API that does not answer', async () => {
   const info = jest.spyOn(logger, 'info');
   api.fault({ fault: { kind: 'hang', when: 'before' }, feed: 'ipos', probability: 1 } as never);

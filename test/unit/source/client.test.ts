@@ -275,24 +275,39 @@ describe('retrying', () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  it('asks an endpoint that is away no sooner than it says, and meanwhile other endpoints of the API', async () => {
-    const api = await server((_, response, index) =>
-      index === 0
-        ? sendJson(response, 'maintenance', 503, { 'retry-after': '120' })
-        : sendJson(response, { ipos: [] }),
+  it('passes on how long an API that is away asked to wait', async () => {
+    const api = await server((_, response) =>
+      sendJson(response, 'maintenance', 503, { 'retry-after': '120' }),
     );
-    const client = source(api.url);
-    const ask = (name: string) => client.fetchPage({ ...feed, name }, page, never);
-    expect(await failureOf(ask('ipos'))).toMatchObject({ code: 'SOURCE_UNAVAILABLE' });
-    expect(await failureOf(ask('ipos'))).toMatchObject({
-      code: 'SOURCE_UNAVAILABLE',
-      message: expect.stringMatching(
-        /^ipos: the API asked for a pause that lasts another 1[12]\d s; no request/,
-      ),
-    });
+    const error = await failureOf(source(api.url).fetchPage(feed, page, never));
+    expect(error).toMatchObject({ code: 'SOURCE_UNAVAILABLE', retryAfterMs: 120_000 });
     expect(api.requests).toHaveLength(1);
-    expect(await ask('other')).toMatchObject({ rows: [] });
   });
+
+  it.each([
+    ['page', 2, true],
+    ['page', 1, false],
+    ['page', 0, false],
+    ['cursor', 2, false],
+  ] as const)('a 404 "Invalid page." at %s %d is an empty page: %s', async (style, pageOffset, isEmpty) => {
+    const api = await server((_, response) => sendJson(response, { detail: 'Invalid page.' }, 404));
+    const paging =
+      style === 'page'
+        ? ({ style } as const)
+        : ({ style, parameter: 'cursor', from: 'next', lastRow: null, mayExpire: false } as never);
+    const asked = source(api.url).fetchPage({ ...feed, paging }, { ...page, pageOffset }, never);
+    if (isEmpty) expect(await asked).toMatchObject({ rows: [] });
+    else expect(await failureOf(asked)).toMatchObject({ code: 'SOURCE_NOT_FOUND' });
+  });
+
+  it.each(['Invalid page token.', 'Invalid page size 1000', 'Not found.'])(
+    'a 404 that says "%s" is never an empty page',
+    async (detail) => {
+      const api = await server((_, response) => sendJson(response, { detail }, 404));
+      const asked = source(api.url).fetchPage(feed, { ...page, pageOffset: 7 }, never);
+      expect(await failureOf(asked)).toMatchObject({ code: 'SOURCE_NOT_FOUND' });
+    },
+  );
 
   async function waitsFor(status: number, headers: Record<string, string>): Promise<void> {
     const times: number[] = [];
