@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { AvroSchema } from './registry/registry';
 import type { FieldSchema, RecordSchema } from './schemas';
 
@@ -143,23 +144,34 @@ export function merged(schema: RecordSchema, other: RecordSchema): RecordSchema 
   const names = new Set(schema.fields.flatMap(namesOf));
   const added = other.fields.filter((field) => !namesOf(field).some((name) => names.has(name)));
   const fields = schema.fields.map((field) => {
-    const [within, more] = [schema, other].map((one) => recordIn(one, field.name));
-    if (within === undefined || more === undefined) return field;
-    const both = merged(within, more);
-    const { type } = field;
-    if (both === within) return field;
-    return { ...field, type: Array.isArray(type) ? type.map((one) => (one === within ? both : one)) : both };
+    const namesake = other.fields.find(({ name }) => name === field.name);
+    return namesake === undefined ? field : { ...field, type: mergedType(field.type, namesake.type) };
   });
-  const isSame = added.length === 0 && fields.every((field, i) => field === schema.fields[i]);
-  return isSame ? schema : { ...schema, fields: [...fields, ...added] };
+  const both = { ...schema, fields: [...fields, ...added] };
+  return isDeepStrictEqual(both, schema) ? schema : both;
 }
 
 const namesOf = ({ name, vendorName = name }: FieldSchema): string[] => [name, vendorName];
 
-/** The record that a field holds, also in a union with null. */
-function recordIn({ fields }: RecordSchema, name: string): RecordSchema | undefined {
-  const types = fields.filter((field) => field.name === name).flatMap(({ type }) => type);
-  return types.find((type) => typeof type === 'object' && 'type' in type && type.type === 'record') as
-    | RecordSchema
-    | undefined;
+/** As `merged`, for the records that a type is or holds. */
+function mergedType(type: AvroSchema, other: AvroSchema): AvroSchema {
+  if (Array.isArray(type)) return type.map((branch) => mergedType(branch, other));
+  const others = [other].flat() as readonly AvroSchema[];
+  const same = others.find((one) => constructorOf(one) === constructorOf(type));
+  const [own, more] = [type, same] as unknown as readonly [ComplexSchema, ComplexSchema];
+  switch (same && constructorOf(type)) {
+    case 'record':
+      return merged(type as RecordSchema, same as RecordSchema);
+    case 'array':
+      return { ...own, items: mergedType(own.items, more.items) };
+    case 'map':
+      return { ...own, values: mergedType(own.values, more.values) };
+    default:
+      return type;
+  }
+}
+
+/** `record`, `array`, `map`, …; undefined for a type that is only a name. */
+function constructorOf(type: AvroSchema): unknown {
+  return typeof type === 'object' && 'type' in type ? type.type : undefined;
 }

@@ -200,6 +200,45 @@ it.each([[[]], [['notes']]])(
   },
 );
 
+const REFUSED = 'is refused by the registry';
+it.each(['list', 'map', REFUSED])(
+  'a change of a field that a version lacks is published (%s)',
+  async (where) => {
+    const full = readSchema('ipo.avsc');
+    const part = (...names: string[]) => ({
+      ...{ type: 'record', name: 'Part' },
+      fields: names.map((name) => ({ name, type: ['null', 'string'], default: null })),
+    });
+    const type = (...names: string[]) =>
+      where === 'map' ? { type: 'map', values: part(...names) } : { type: 'array', items: part(...names) };
+    const schema = (more: object, field = 'parts') =>
+      ({
+        ...full,
+        fields: [...full.fields, { name: field, type: ['null', more], default: null }],
+      }) as unknown as RecordSchema;
+    // The same name for another type cannot be registered together with the first.
+    const fewer = where === REFUSED ? schema(type('qty'), 'pieces') : schema(type('qty'));
+  const added = { name: 'added_later', type: ['null', 'string'], default: null };
+  const later = { ...fewer, fields: [...fewer.fields, added] } as RecordSchema;
+    const { publisher, write, upgrade, poll } = await versionedFeed('ipos', [
+      schema(type('sku', 'qty')),
+      later,
+    ]);
+    const parts = (sku?: string) => (where === 'map' ? { x: { sku, qty: '1' } } : [{ sku, qty: '1' }]);
+    write(ipo({ id: 'a', parts: parts('s') }));
+    await poll();
+    await upgrade(1);
+    expect(await poll()).toBe(0);
+    write(ipo({ id: 'a', parts: where === REFUSED ? undefined : parts() }));
+    expect(await poll()).toBe(1);
+    expect(await poll()).toBe(0);
+    const { before, changed_fields } = (await publisher.topic('ipos')).at(-1)!.decoded!;
+    expect(changed_fields).toEqual(['parts']);
+    if (where !== REFUSED) expect(JSON.stringify(before.parts)).toContain('"sku":"s"');
+    await publisher.close();
+  },
+);
+
 const anything = fc.constantFrom<unknown>(
   ...[
     undefined,

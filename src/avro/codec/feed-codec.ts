@@ -107,7 +107,10 @@ export async function codecForImages(
     );
     return codec;
   } catch (error) {
-    if (!(error instanceof HighwaterError) || !/^SCHEMA_(UNREGISTERED|INCOMPATIBLE)$/.test(error.code))
+    if (
+      !(error instanceof HighwaterError) ||
+      !/^(SCHEMA_(UNREGISTERED|INCOMPATIBLE)|REGISTRY_REFUSED)$/.test(error.code)
+    )
       throw error;
     // An envelope of this version around a record of that schema may be new to the registry, which may refuse it.
     const what = `Feed ${feed.name} goes on by this version's schema, which has fewer fields than its images'.`;

@@ -177,8 +177,9 @@ function refuseSecrets(url: URL, headers: InitFlags['header']): void {
   );
 }
 
-/** `key` may be anything; a long text without spaces is a secret. */
-const isKey = (name: string, value: string): boolean => name === 'key' && /^[\w-]{20,}$/.test(value);
+/** A parameter `key` may say anything. A long text with digits is a secret. */
+const isKey = (name: string, value: string): boolean =>
+  /^key$/i.test(name) && /^(?=.*\d)[\w.+/=-]{20,}$/.test(value);
 
 function checkedName(name: string): string {
   const isTaken = feedDefinitions.some((one) => one.name === name);

@@ -13,7 +13,7 @@ export const secretHeaders =
   /authorization|cookie|token|secret|password|(api|access|auth|subscription)[-_]?key/i;
 /** Query parameters that do. A `token_address` is none: some APIs are about tokens. */
 export const secretParameters =
-  /^(token|sig|.*(secret|password|signature|(api|access|auth|subscription)[-_]?(key|token)))$/i;
+  /^(token|sig|signature|x-[a-z]+-signature|.*(secret|password|(api|access|auth|subscription)[-_]?(key|token)))$/i;
 
 const variable = (what: string) =>
   matching(/^[A-Za-z_][A-Za-z0-9_]*$/, `the name of a variable that holds the ${what}`).optional();

@@ -64,8 +64,11 @@ export function createImages(
         return { beforeRecord: published, changedFields: compare(published.values, record.values) };
       const written = image.decodeAsWritten(wire);
       const beforeRecord = other.decode(written) ?? published;
-      if (other.isEqual(written, record)) return { beforeRecord, changedFields: [] };
-      return { beforeRecord, changedFields: compare(published.values, record.values) };
+      const inBoth = other.differences(written, record);
+      if (inBoth?.length === 0) return { beforeRecord, changedFields: [] };
+      const inOwn = compare(published.values, record.values);
+      // A field that only the other schema has may have changed.
+      return { beforeRecord, changedFields: inOwn.length > 0 ? inOwn : (inBoth ?? []) };
     },
     isShownBy(wire, record) {
       try {
@@ -110,9 +113,10 @@ type Values = Readonly<Record<string, unknown>>;
 /** Images of a schema that is not the feed's. */
 interface OtherSchema {
   rowOf(image: Values): Record<string, unknown>;
-  /** Undefined as `decodeOne`. */
+  /** Undefined for an image without the feed's id or time. */
   decode(image: Values): VendorRecord | undefined;
-  isEqual(image: Values, record: VendorRecord): boolean;
+  /** Fields of either schema in which the two differ; null if the image cannot be compared so. */
+  differences(image: Values, record: VendorRecord): string[] | null;
 }
 
 /**
@@ -135,12 +139,10 @@ function otherSchemaOf(
   return {
     rowOf: rowOfImage,
     decode: (image) => decode(rowOfImage(image)),
-    isEqual(image, record) {
+    differences(image, record) {
       const before = decodeBoth(rowOfImage(image));
       const after = isOwn ? record : decodeBoth(rowOfRecord(record.values));
-      return (
-        before !== undefined && after !== undefined && compareBoth(before.values, after.values).length === 0
-      );
+      return before && after ? compareBoth(before.values, after.values) : null;
     },
   };
 }

@@ -561,7 +561,7 @@ it.each([
   ['http://example.com/x', ['--name', '../x'], 'cannot be the name of a feed'],
   ['http://example.com/ipos', [], 'is a feed that comes with highwater'],
   ['http://example.com/x?api_key=sesame', [], 'api_key carries a secret'],
-  ['http://example.com/x?key=sesame_sesame_sesame', [], 'key carries a secret'],
+  ['http://example.com/x?Key=sesame_4711_sesame_4711', [], 'Key carries a secret'],
   ['http://example.com/x?tag=a&tag=b', [], 'the address has the parameter tag more than once'],
   ['http://example.com/x', ['--header', 'Authorization: Bearer sesame'], 'Authorization carries a secret'],
   ['http://example.com/x', ['--auth', 'magic'], '"magic" is not a way to carry a token'],
