@@ -526,10 +526,10 @@ const embeddedLog = {
   },
   EXPORT_NEWER: {
     ...lasts,
-    what: 'Values have fields that no listed version of the schema has. An export without them would look whole.',
+    what: 'Values have types or fields that the schema does not have. An export without them would look whole.',
     now: 'Nothing was exported, and the unfinished file was removed.',
     remedy:
-      'If a publisher has just begun to write by a new schema, export again. If the version was deleted from the registry, register it again. `highwater tail --json` shows values as they were written.',
+      'If a publisher has just begun to write by a new schema, export again. If the version was deleted from the registry, register it again. If the feed had another namespace or other transitions, export with these settings. `highwater tail --json` shows values as they were written.',
   },
   EXPORT_UNPROVEN: {
     ...lasts,

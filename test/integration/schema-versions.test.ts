@@ -218,8 +218,8 @@ it.each(['list', 'map', REFUSED])(
       }) as unknown as RecordSchema;
     // The same name for another type cannot be registered together with the first.
     const fewer = where === REFUSED ? schema(type('qty'), 'pieces') : schema(type('qty'));
-  const added = { name: 'added_later', type: ['null', 'string'], default: null };
-  const later = { ...fewer, fields: [...fewer.fields, added] } as RecordSchema;
+    const added = { name: 'added_later', type: ['null', 'string'], default: null };
+    const later = { ...fewer, fields: [...fewer.fields, added] } as RecordSchema;
     const { publisher, write, upgrade, poll } = await versionedFeed('ipos', [
       schema(type('sku', 'qty')),
       later,

@@ -133,7 +133,7 @@ export function tableAsOf(atMs: number, deps: AsOfDeps): Exported {
       const found = rank === IMAGE ? decoded : rank > 0 ? after : before;
       // A read has no `before`, and may be of a record that was there: an earlier change that tells is not kept.
       if (rank < 0 && rank !== IMAGE && op === 'r' && !isWhole) {
-        const { snapshot_seq } = (await decode(sourceOffset)).value as SourceOffset;
+        const { snapshot_seq } = (await recordDecoder(registry)(sourceOffset)).value as SourceOffset;
         const what = `${key} was read again by a later snapshot, and no earlier change of it is kept`;
         if (snapshot_seq > 0) throw unproven(what, 'Choose a time after that snapshot.');
       }

@@ -1,12 +1,12 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { PublishedTopic } from '../../avro/published-topics';
+import { isSameSchema } from '../../avro/registry/compatibility';
 import type { SchemaLookup } from '../../avro/registry/registry';
 import { fullName, type RecordSchema, typeName } from '../../avro/schemas';
 import { HighwaterError } from '../../errors';
 import type { LogReader, LogRecord } from '../../log/commit-log';
 import { tolerantDecoder } from '../log/tolerant-decoder';
 import type { CommandContext } from '../process/command-context';
-import { type Column, columnsOf, mergedColumns, plainColumn } from './columns';
+import { type Column, columnsOf, haveRoom, mergedColumns, plainColumn } from './columns';
 
 /** A row of an export: a value for each column, and the record that it was made of. */
 export interface ExportRow {
@@ -77,8 +77,9 @@ export async function exportedType(topic: PublishedTopic, registry: SchemaLookup
   const registered = (await registry.versions(topic.subject)).map(({ schema }) => schema);
   const written = registered.filter((schema) => typeName(schema) === type) as unknown as RecordSchema[];
   // Nothing was written by a schema that is not registered, and it may be incompatible with the registered ones.
-  const newestFirst = written.length === 0 ? [topic.schema] : written.reverse();
-  return { ...topic, columns: mergedColumns(newestFirst.map((schema) => columnsOf(schema))) };
+  const own = written.length === 0 || written.some((one) => isSameSchema(one, topic.schema));
+  const versions = [...(own ? [topic.schema] : []), ...written.reverse()];
+  return { ...topic, columns: mergedColumns(versions.map((schema) => columnsOf(schema))) };
 }
 
 /**
@@ -115,8 +116,8 @@ export function changes(
 }
 
 /**
- * A lookup that refuses schemas with fields that have no column: they would be lost. The registry lacks such a schema among the versions,
- * or it was registered during the export.
+ * A lookup that refuses schemas whose values have no place in the columns: they would be lost. The registry lacks such a schema among the
+ * versions, or it was registered during the export, or it is of a type that the settings do not name.
  * @throws HighwaterError EXPORT_NEWER
  */
 export function wholeLookup(registry: SchemaLookup, types: readonly ExportedType[]): SchemaLookup {
@@ -125,10 +126,11 @@ export function wholeLookup(registry: SchemaLookup, types: readonly ExportedType
     async schemaById(id) {
       const written = await registry.schemaById(id);
       const type = types.find(({ schema }) => fullName(schema) === typeName(written));
-      if (type === undefined) return written;
-      const all = mergedColumns([type.columns, columnsOf(written as unknown as RecordSchema)]);
-      if (!isDeepStrictEqual(all, type.columns))
-        throw new HighwaterError('EXPORT_NEWER', `schema ${id} of ${typeName(written)} has more fields`);
+      const what = `schema ${id} of ${typeName(written)}`;
+      if (type === undefined)
+        throw new HighwaterError('EXPORT_NEWER', `${what} is of a type that the settings do not name`);
+      if (!haveRoom(type.columns, columnsOf(written as unknown as RecordSchema)))
+        throw new HighwaterError('EXPORT_NEWER', `${what} has other fields`);
       return written;
     },
   };

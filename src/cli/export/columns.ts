@@ -43,6 +43,21 @@ export function mergedColumns(versions: readonly (readonly Column[])[]): readonl
   return [...found.values()];
 }
 
+/** Whether the values of some columns can be written into others. */
+export function haveRoom(columns: readonly Column[], values: readonly Column[]): boolean {
+  return values.every((value) => {
+    const own = columns.find(({ name }) => name === value.name);
+    return own && plainKind(own) === plainKind(value) && haveRoom(own.children, value.children);
+  });
+}
+
+/** A version may say more of a text or a number than another. */
+function plainKind({ kind }: Column): Column['kind'] {
+  if (kind === 'decimal') return 'string';
+  if (kind === 'date') return 'int';
+  return kind.startsWith('timestamp') ? 'long' : kind;
+}
+
 type Complex = RecordSchema & { readonly items: AvroSchema; readonly logicalType?: unknown };
 
 /** @param namespace of the record that has the field */

@@ -260,10 +260,23 @@ describe('values with a field that the schema does not have any more', () => {
     expect(found.rows.map(asJson)).toMatchObject([{ after: { deal_status: 'Priced' } }]);
   });
 
-  it('are refused if the registry does not list the version that has it: they would be lost', async () => {
+  it.each([
+    'the registry does not list the version that has it',
+    'the feed had another namespace',
+    'the field has another type, and its versions were deleted',
+  ])('are refused if %s: they would be lost', async (why) => {
     const db = connect(file('data/highwater.db'), 5_000);
-    db.prepare(`UPDATE schemas SET subject = 'other' WHERE subject = 'ipos-value'`).run([]);
+    if (why.includes('namespace'))
+      writeFileSync(file('highwater.yaml'), 'feeds:\n  ipos:\n    namespace: other.ipos\n');
+    else db.prepare(`UPDATE schemas SET subject = 'other' WHERE subject = 'ipos-value'`).run([]);
     db.close();
+    if (why.includes('type')) {
+      const schema = readFileSync(path.join(schemaFolder, 'ipo.avsc'), 'utf8');
+      const { fields, ...others } = JSON.parse(schema);
+      const status = { name: 'deal_status', type: ['null', 'long'], default: null };
+      const changed = fields.map((field: { name: string }) => (field.name === status.name ? status : field));
+      writeFileSync(file('fewer.avsc'), JSON.stringify({ ...others, fields: changed }));
+    }
     for (const flags of [[], ['--as-of', 'now']]) {
       const { code, out, err } = await run('export', 'ipos', ...flags);
       expect([code, out, err]).toEqual([1, '', expect.stringContaining('error EXPORT_NEWER')]);
