@@ -57,7 +57,7 @@ export interface PolicyContext
   readonly shape: AnswerShape;
   /** The request has a filter, so 304 (which it did not provoke by a condition) means that there are no rows. */
   readonly mayBeUnmodified?: boolean;
-  /** The request has the number of a page behind those that may be the first one. */
+  /** The request has a page number that cannot be the first one. */
   readonly isNumberBehind?: boolean;
   /** The request carries a cursor. Some APIs call it a token, too. */
   readonly hasCursor?: boolean;
