@@ -128,7 +128,9 @@ export function createSource(options: SourceOptions): ClosableSource {
       try {
         const outcome = await withRetry(() => options.budget.run(ask, turn), deadline, retryOptions);
         if (outcome.kind === 'failure') {
-          const { code, what, retryAfterMs } = outcome;
+          const { code, what } = outcome;
+          // The budget keeps the pause after too many requests, for all feeds of the token.
+          const retryAfterMs = code === 'SOURCE_UNAVAILABLE' ? outcome.retryAfterMs : undefined;
           throw new HighwaterError(code, `${feed.name}: ${what}.`, { retryAfterMs });
         }
         logger.debug('read page', { feed: feed.name, rows: outcome.page.rows.length });
