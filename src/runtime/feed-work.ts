@@ -41,6 +41,9 @@ const RETRY_MS = 10 * 60_000;
 /** The log tells of a pause within a reconcile that is as long as this, in ms. */
 const WORTH_TELLING_MS = 10_000;
 
+/** Long work has as much time between two polls as the first of them took, at most so long, in ms. A first snapshot may take hours. */
+const LONGEST_TURN_MS = 60_000;
+
 /** How often, at least, a paused feed shows that it has an owner, in ms. */
 const PAUSED_MS = 30_000;
 
@@ -52,7 +55,7 @@ export type FeedWork = ReturnType<typeof feedWork>;
 /** The work of a feed's owner: commands, polls, and by schedule a reconcile. */
 export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once: boolean) {
   let nextPollAt = Number.NEGATIVE_INFINITY;
-  /** Long work goes on until then. Polls that take longer than their interval would leave it no time. */
+  /** Long work goes on until then, own clock, ms: polls that take longer than their interval would leave it no time. */
   let workUntil = Number.NEGATIVE_INFINITY;
   let lastWide = Number.NEGATIVE_INFINITY;
   let lastPoll: PollResult | null = null;
@@ -83,7 +86,7 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
     if (wide) lastWide = began;
     const ms = performance.now() - began;
     nextPollAt = began + feed.pollIntervalMs;
-    workUntil = began + 2 * ms;
+    workUntil = began + ms + Math.min(ms, LONGEST_TURN_MS);
     logger.debug('polled', { feed: feed.name, wide, ms: Math.round(ms), ...lastPoll });
     tell({ kind: 'polled', feed: feed.name, result: lastPoll, seconds: ms / 1_000 });
   }

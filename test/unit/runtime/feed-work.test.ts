@@ -1,6 +1,7 @@
 import type { Outcome } from '../../../src/commands/command';
 import { createInbox } from '../../../src/commands/inbox';
 import { feedWork } from '../../../src/runtime/feed-work';
+import { endsWithTest } from '../../support/ends';
 import { NOW, styledPublisher } from '../../support/styled-publisher';
 
 it('deletes nothing if a pause ends the poll that comes last in a reconcile', async () => {
@@ -66,4 +67,32 @@ it('a reconcile comes on between polls that take longer than their interval', as
   const pages = answer?.ok ? Number(answer.facts.pages) : 0;
   // It was one poll for each page.
   expect(told.filter((kind) => kind === 'polled').length).toBeLessThan(pages / 2);
+});
+
+it('a reconcile after a poll of an hour, such as a first snapshot, leaves no hour without polls', async () => {
+  const publisher = await styledPublisher({ style: 'page', order: 'id' }, { pageSize: 4, pollIntervalMs: 1 });
+  const { vendor, feed, logger } = publisher;
+  for (let i = 0; i < 60; i++) vendor.write(`r${i}`, NOW - 9_000 + i);
+  const now = performance.now.bind(performance);
+  let laterMs = 0;
+  jest.spyOn(performance, 'now').mockImplementation(() => now() + laterMs);
+  endsWithTest(() => jest.restoreAllMocks());
+  let perRequestMs = 300_000;
+  const { fetchPage } = vendor;
+  vendor.fetchPage = (...asked) => {
+    laterMs += perRequestMs;
+    return fetchPage(...asked);
+  };
+  const inbox = createInbox();
+  const told: string[] = [];
+  const work = feedWork(feed, { inbox, logger, tell: ({ kind }) => void told.push(kind) }, false);
+  const { signal } = new AbortController();
+  await work.turn(publisher.owned(), signal);
+  expect(laterMs).toBeGreaterThan(3_600_000);
+  told.length = 0;
+  perRequestMs = 10_000;
+  const command = { name: 'reconcile', dryRun: true, allowDeletes: null } as const;
+  inbox.put({ command, progress() {}, answer() {} });
+  await work.turn(publisher.owned(), signal);
+  expect(told.filter((kind) => kind === 'polled').length).toBeGreaterThan(2);
 });
