@@ -529,7 +529,7 @@ const embeddedLog = {
     what: 'Values have types or fields that the schema does not have. An export without them would look whole.',
     now: 'Nothing was exported, and the unfinished file was removed.',
     remedy:
-      'If a publisher has just begun to write by a new schema, export again. If the version was deleted from the registry, register it again. If the feed had another namespace or other transitions, export with these settings. `highwater tail --json` shows values as they were written.',
+      'If a publisher has just begun to write by a new schema, export again. If the version was deleted from the registry, register it again. If the feed had another namespace or other transitions then, export with the settings of that time. `highwater tail --json` shows values as they were written.',
   },
   EXPORT_UNPROVEN: {
     ...lasts,

@@ -90,7 +90,7 @@ export async function codecForImages(
 ): Promise<FeedCodec> {
   const { image, schemas } = own;
   const schemaOf = (id: number) => image.writerSchema(id) as RecordSchema;
-  // Newest first, so that all instances find the same schema.
+  // In one order, so that instances of one version find the same schema.
   const newestFirst = [...writers].sort((a, b) => b - a);
   const whole = newestFirst.reduce((schema, id) => merged(schema, schemaOf(id)), schemas.record);
   if (whole === schemas.record) return own;
@@ -102,7 +102,7 @@ export async function codecForImages(
     const codec = await createFeedCodec(feed, topics, registry, whole);
     for (const id of image.writers()) codec.image.addWriter(id, schemaOf(id));
     logger.info(
-      `Feed ${feed.name} goes on by the schema of its images, which has more fields than this version's.`,
+      `Feed ${feed.name} goes on by a schema that has the fields of its images, too. This version's has fewer.`,
       { ...facts, schemaId: codec.image.schemaId },
     );
     return codec;

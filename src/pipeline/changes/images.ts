@@ -79,16 +79,13 @@ export function createImages(
     },
     withoutOmitted(wire) {
       if (feed.omit.length === 0) return wire;
-      for (const written of [true, false]) {
-        const row = written
-          ? otherSchema(wire)?.rowOf(image.decodeAsWritten(wire))
-          : rowOf(image.decode(wire).values);
-        if (row === undefined) continue;
-        if (removeMembers(row, feed.omit).size === 0) return wire;
-        const record = decodeRow(row);
-        if (record !== undefined) return image.encode(record);
-      }
-      return wire;
+      const written = otherSchema(wire)?.rowOf(image.decodeAsWritten(wire));
+      // An image of other keys is a record only in the feed's own schema.
+      const isRecord = written !== undefined && decodeRow(written) !== undefined;
+      const row = isRecord ? written : rowOf(image.decode(wire).values);
+      const isChanged = removeMembers(row, feed.omit).size > 0;
+      const record = isChanged ? decodeRow(row) : undefined;
+      return record === undefined ? wire : image.encode(record);
     },
   };
   return images;
