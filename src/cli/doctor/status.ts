@@ -25,11 +25,15 @@ export async function* checkStatus(
     const isAnyStored = feeds.some((feed) => names.has(feedTopics(feed, topicPrefix).sourceOffset.name));
     // If no publisher has run yet, asking for the owners would create Kafka's topic of groups.
     if (!isAnyStored) for (const { name } of feeds) yield ok(subjectOf(name), nothing);
-    else
-      for (const status of await readStatus(config, open, signal)) {
+    else {
+      const all = await readStatus(config, open, signal);
+      const doOthersRun = all.some(({ owner }) => owner !== null);
+      for (const status of all) {
         const images = await checkImages(status.feed);
-        yield images ?? statusCheck(isUnexplained(status) ? explained(status, await view()) : status);
+        const known = isUnexplained(status) ? explained(status, await view()) : status;
+        yield images ?? statusCheck(known, doOthersRun);
       }
+    }
   } catch (error) {
     for (const { name } of feeds) yield failedBy(subjectOf(name), error);
   } finally {
@@ -76,11 +80,13 @@ function subjectOf(feed: string): { readonly check: string; readonly feed: strin
   return { check: 'status', feed };
 }
 
-function statusCheck({ feed, condition, reason, commit, problems }: FeedStatus): Check {
+/** @param doOthersRun a feed of these settings has an owner: then it is no start that this one waits for */
+function statusCheck(status: FeedStatus, doOthersRun: boolean): Check {
+  const { feed, condition, reason, commit, problems } = status;
   const subject = subjectOf(feed);
-  if (commit === 0 && condition === 'no-owner') return ok(subject, nothing);
+  if (commit === 0 && condition === 'no-owner' && !doOthersRun) return ok(subject, nothing);
   // It is not a fault that nobody publishes before a start, and the owner has a check of its own.
-  const [worst] = problems.filter(({ code }) => code !== 'NO_OWNER');
+  const [worst] = problems.filter(({ code }) => doOthersRun || code !== 'NO_OWNER');
   if (worst === undefined || (worst.severity === 'note' && condition !== 'paused'))
     return ok(subject, reason);
   const { what, remedy, code } = worst;

@@ -191,6 +191,16 @@ it('names the publisher that owns the log, while it runs and when it is dead, an
   expect((await doctor()).of('owner').found).toMatch(/^nobody: .* ended without a word$/);
 });
 
+it('warns of a feed that no publisher has while another feed has one', async () => {
+  const publisher = start(['run', '--feeds', 'analysts', '--poll-interval', '100ms']);
+  await publisher.sees(/analysts: (first )?snapshot complete/, 'stderr');
+  const { code, of } = await doctor();
+  expect(code).toBe(0);
+  expect(of('status', 'analysts').state).toBe('ok');
+  const left = { state: 'warning', found: expect.stringContaining('no live instance has it') as string };
+  expect(of('status', 'ipos')).toMatchObject(left);
+});
+
 it('fails for a feed that is parked, warns of one that is paused, and has nothing against the others', async () => {
   const publisher = start(['run', '--poll-interval', '1s']);
   await publisher.sees(/ipos: (first )?snapshot complete/, 'stderr');
