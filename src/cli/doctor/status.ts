@@ -80,7 +80,7 @@ function subjectOf(feed: string): { readonly check: string; readonly feed: strin
   return { check: 'status', feed };
 }
 
-/** @param doOthersRun a feed of these settings has an owner: then it is no start that this one waits for */
+/** @param doOthersRun another feed of these settings has an owner, so this one does not just wait for a start */
 function statusCheck(status: FeedStatus, doOthersRun: boolean): Check {
   const { feed, condition, reason, commit, problems } = status;
   const subject = subjectOf(feed);
