@@ -4,6 +4,7 @@ import { PageReader } from '../../../src/pipeline/scan/pages/page-reader';
 import { unknownPaging } from '../../../src/pipeline/scan/pages/paging';
 import { type Simulator, startSimulator } from '../../../src/simulator/simulator';
 import type { ClosableSource } from '../../../src/source/client';
+import type { Source } from '../../../src/source/source';
 import type { Paging } from '../../../src/types';
 import { testFeed } from '../../support/feeds';
 import { pagedSource } from '../../support/paged-source';
@@ -76,13 +77,18 @@ describe('behind a first page', () => {
   };
 
   it.each([
-    ['is all that there is', null, null],
-    ['leaves some out if it says that more rows follow', false, { by: 'more' }],
-  ])('that is short and comes again %s', async (_, isLast, hidden) => {
-    const source = pagedSource(() => rows(5));
+    ['is all that there is', {}, null],
+    ['is all that there is if it counts its rows', { total: 5 }, null],
+    ['leaves some out if it says that more rows follow', { isLast: false }, { by: 'more' }],
+    ['leaves some out if it counts more rows', { total: 40 }, { by: 'total', total: 40, shown: 5 }],
+  ])('that is short and comes again %s', async (_, said, hidden) => {
+    const paged = pagedSource(() => rows(5));
+    const source: Source = {
+      fetchPage: async (...asked) => ({ ...(await paged.fetchPage(...asked)), ...said }),
+    };
     const feed = { ...testFeed('ipos'), pageSize: 30 };
     const reader = new PageReader(feed, source, { ...known, unit: null }, new AbortController().signal);
-    await behindFirstPage(feed, reader, 0, { ...(await reader.readFirst(0)), isLast });
+    await behindFirstPage(feed, reader, 0, await reader.readFirst(0));
     expect(reader.announced.hidden).toEqual(hidden);
   });
 

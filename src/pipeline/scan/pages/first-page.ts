@@ -32,9 +32,10 @@ export async function behindFirstPage(
 ): Promise<Behind> {
   if (reader.kind === 'numbered') {
     const behind = await behindByNumber(feed, reader, anchor, page.facts);
-    // The API says that more rows follow, and shows those of this page again.
-    if (page.isLast === false && typeof behind !== 'string' && behind.facts.length > 0)
-      await reader.noteEnd(anchor, { ...behind, isLast: false }, page.facts.length);
+    // The API says or counts that more rows follow, and shows those of this page again.
+    const isMore = page.isLast === false || (page.total ?? 0) > page.facts.length;
+    if (isMore && typeof behind !== 'string' && behind.facts.length > 0)
+      await reader.noteEnd(anchor, { ...behind, isLast: page.isLast }, page.facts.length);
     return behind;
   }
   if (reader.kind === 'single' && mayBeCut(feed, page)) throw onlyPageFull(feed, anchor, page);
