@@ -119,6 +119,7 @@ async function readImages(read: ReadImages, restoring: Restoring, after?: TopicE
   const topic = topics.current.name;
   const reader = imageReader(read, restoring, [...(after?.offsets ?? counts.map(() => 0))]);
   const breather = createBreather();
+  const order = new ChangeOrder(offset);
   let records = 0;
   const tell = (isDone: boolean) =>
     restoring.onRestore?.(feed.name, { images: images.size, of: offset?.record_count ?? 0, records, isDone });
@@ -130,6 +131,7 @@ async function readImages(read: ReadImages, restoring: Restoring, after?: TopicE
       const learning = reader.learn(record);
       if (learning) await learning;
       reader.take(record, offset);
+      order.look(record);
       if (breather.isDue()) await breather.breathe();
     }
     tell(true);
@@ -137,6 +139,7 @@ async function readImages(read: ReadImages, restoring: Restoring, after?: TopicE
     // If the topic was lost, cut or repartitioned, missing records would be published as created, or out of order.
     if (offset !== null && !isDeepStrictEqual(counts, [...offset.partition_counts]))
       throw otherImages(topic, counts, offset);
+    if (order.broken !== null) throw order.broken;
     return records;
   } catch (error) {
     const topicId = session.endOf(topic)?.topicId;
@@ -144,6 +147,34 @@ async function readImages(read: ReadImages, restoring: Restoring, after?: TopicE
       await reader.keep(topicId, offset);
     images.close();
     throw error;
+  }
+}
+
+/**
+ * Notices images that do not go with the source offset although their number does. In each partition, the images of an incarnation
+ * come in the order of their changes, and none is later than the source offset.
+ */
+class ChangeOrder {
+  /** By partition. */
+  private readonly latest: number[] = [];
+  broken: HighwaterError | null = null;
+
+  constructor(private readonly offset: SourceOffset | null) {}
+
+  look({ topic, key, partition, headers }: LogRecord): void {
+    const { offset } = this;
+    const seq = Number(headers.seq);
+    // A reset removes images without a number.
+    if (offset === null || headers.incarnation !== offset.incarnation || Number.isNaN(seq)) return;
+    const before = this.latest[partition] ?? 0;
+    this.latest[partition] = Math.max(before, seq);
+    if (seq >= before && seq <= offset.seq) return;
+    const [what, why] =
+      seq > offset.seq
+        ? [`but the source offset of feed ${offset.feed} ends at ${offset.seq}`, 'The source offset is older']
+        : [`behind one of ${before}`, 'An older image was written again'];
+    const message = `Topic ${topic} holds an image of change ${seq} (key ${key}), ${what}. ${why}: records were lost, or a copy was written into the topics.`;
+    this.broken ??= new HighwaterError('STATE_DAMAGED', message);
   }
 }
 

@@ -1,5 +1,6 @@
 import { type RecordSchema, readSchema } from '../../../src/avro/schemas';
 import { HighwaterError } from '../../../src/errors';
+import type { ProducerRecord } from '../../../src/log/commit-log';
 import { feedTopics } from '../../../src/log/topics';
 import { poll } from '../../../src/pipeline/poll';
 import { pollRound } from '../../../src/pipeline/round';
@@ -21,8 +22,7 @@ const newer = readSchema('ipo.avsc');
 const older = without(newer, ['notes']);
 
 /** A log that holds every record of its compacted topics, as Kafka does until it has compacted them. */
-function uncompactedLog() {
-  const session = memorySession();
+function uncompactedLog(session = memorySession()) {
   const registry = memoryRegistry();
   const vendor = scriptedVendor();
   let isRefused = false;
@@ -32,6 +32,7 @@ function uncompactedLog() {
     return registry.register(subject, schema);
   };
   return {
+    session,
     vendor,
     /** Whether the registry refuses new schemas that have the newer version's field. */
     refuse(refuses: boolean) {
@@ -84,4 +85,56 @@ it('a schema whose images a reset has removed is not continued', async () => {
   await resetState(owned.deps);
 
   expect((await takeOver(older)).deps.codec.schemas.record).toEqual(older);
+});
+
+describe('a publisher does not go on', () => {
+  const topics = feedTopics(testFeed('ipos'), '');
+
+  /** Three changes of a record, in three transactions, and another record. */
+  async function changed() {
+    const { session, vendor, takeOver } = uncompactedLog();
+    const owned = await takeOver(newer);
+    for (const updated of [100, 200, 300]) {
+      vendor.rows = [ipo({ id: 'a', updated, name: `name ${updated}` }), ipo({ id: 'b', updated: 100 })];
+      await polled(owned);
+    }
+    const all = session.transactions.flatMap(({ records }) => records);
+    const of = (topic: string) => all.filter((one) => one.topic === topic);
+    /** Takes the feed over from a log that ends with these records of the topic. */
+    const takeOverWith = async (topic: string, records: readonly ProducerRecord[]) => {
+      const rest = all.filter((one) => one.topic !== topic);
+      const damaged = memorySession();
+      const position = { incarnation: '', ownerEpoch: '', commit: 0 };
+      await damaged.commit({ feed: 'ipos', records: [...rest, ...records], position });
+      return uncompactedLog(damaged).takeOver(newer);
+    };
+    return { of, takeOverWith };
+  }
+
+  it('from a source offset that is older than the images', async () => {
+    const { of, takeOverWith } = await changed();
+    const offsets = of(topics.sourceOffset.name);
+    const older = offsets.findLast((one) => Number(one.headers.seq) < 4)!;
+    await expect(takeOverWith(topics.sourceOffset.name, [...offsets, older])).rejects.toMatchObject({
+      code: 'STATE_DAMAGED',
+      message: expect.stringMatching(
+        /image of change 4 \(key a\), but the source offset .* ends at 3/,
+      ) as string,
+    });
+  });
+
+  it('from an older image that was written once more', async () => {
+    const { of, takeOverWith } = await changed();
+    const images = of(topics.current.name);
+    await expect(takeOverWith(topics.current.name, [...images, images[0]!])).rejects.toMatchObject({
+      code: 'STATE_DAMAGED',
+      message: expect.stringMatching(/image of change 1 \(key a\), behind one of 4/) as string,
+    });
+  });
+
+  it('unless all is there', async () => {
+    const { of, takeOverWith } = await changed();
+    const { state } = (await takeOverWith(topics.current.name, of(topics.current.name))).deps;
+    expect(state.offset.seq).toBe(4);
+  });
 });
