@@ -21,7 +21,7 @@ export interface FeedTaskReport {
   readonly error: HighwaterError | null;
   /** The last poll reached the end of the server's records. Also true for a paused feed. */
   readonly complete: boolean;
-  /** Error of the last commit, if the signal came during it: nobody tries it again. */
+  /** Error of the last commit, if the signal came during it or before the next try: nobody tries it again. */
   readonly notCommitted: HighwaterError | null;
 }
 
@@ -51,7 +51,7 @@ export async function runFeedTask(
   const tenure = feedTenure(feed, deps, once, signal);
   let trouble = noTrouble;
 
-  /** @param notCommitted error of a commit that the signal interrupted */
+  /** @param notCommitted error of a commit that is not tried again */
   function report(notCommitted: HighwaterError | null): FeedTaskReport {
     const isPaused = tenure.owned?.deps.state.offset.paused ?? false;
     const complete = isPaused || (tenure.held?.work.lastPoll?.complete ?? false);
@@ -141,7 +141,7 @@ export async function runFeedTask(
       if (once) break;
       await idle(changes);
     }
-    return report(null);
+    return report(trouble.failures === 0 ? null : ofLog(trouble.error));
   } finally {
     await tenure.leave();
   }

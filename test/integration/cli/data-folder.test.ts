@@ -201,7 +201,7 @@ if (!isRoot) process.stderr.write('NOT RUN: tests of other owners, which only ro
     await running.sees(/Feed ipos is read again/, 'stderr');
   });
 
-  it('status names it, though no port of the publisher is set', async () => {
+  it('status names it, though no port of the publisher is set, and the publisher does not end well', async () => {
     const earlier = await publisher.running();
     await earlier.stop();
     const running = publisher.start(['run'], undefined, onSmallDisk(data(), 6));
@@ -214,6 +214,8 @@ if (!isRoot) process.stderr.write('NOT RUN: tests of other owners, which only ro
     await until(async () => (await publisher.done(['status'], env)).out.includes('LOG_FULL'));
     const { code, out } = await publisher.done(['status'], env);
     expect([code, out]).toEqual([3, expect.stringMatching(/✗ ipos: LOG_FULL: .* 0 MB are free, and 16/)]);
+    await running.stop();
+    expect(running.stderr()).toMatch(/Ended\. The last page of ipos is not committed: the next start reads it/);
   });
 });
 
