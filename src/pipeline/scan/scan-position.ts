@@ -68,7 +68,7 @@ export class ScanPosition {
   blockedBy: HighwaterError | null = null;
 
   private readonly duringSnapshot: boolean;
-  private readonly shownRecords: number;
+  readonly shownRecords: number;
   private readonly sampleSeconds: ScanStart['sampleSeconds'];
   readonly isKnown: ScanStart['isKnown'];
   private mark: number;
@@ -172,6 +172,19 @@ export class ScanPosition {
     const { name: feed, parameters } = this.feed;
     this.logger.warn(`Feed ${feed}: the filter ${parameters.updatedSince} ${what}`, { feed });
   };
+
+  /** The filter shows none of the rows that there are. A filter that fails for a while shows them again, so the next poll asks again. */
+  distrustFilter(): void {
+    const { feed, reader } = this;
+    reader.setPaging({ ...reader.paging(), lagTestedAt: 0 });
+    this.settled = false;
+    this.shortfall =
+      `the filter ${feed.parameters.updatedSince} shows no row, not even those that the API shows without it, so changes may be missing. ` +
+      `The next poll asks again. If it goes on, \`highwater reconcile ${feed.name}\` finds them; ask the vendor, or set parameters.updatedSince of the feed to null.`;
+    remind(feed, 'filter', () =>
+      this.logger.warn(`Feed ${feed.name}: ${this.shortfall}`, { feed: feed.name }),
+    );
+  }
 
   private warnOfAge(): void {
     const { feed, agedMs } = this;

@@ -249,8 +249,8 @@ export class LagTest {
 const MOST_TEST_PAGES = 100;
 
 /**
- * The filter shows no row between a second and the mark, not even if it is asked for days earlier. Looks whether the whole feed has
- * such a row. If so, the filter goes by something else than `updated`, and it is not used any more.
+ * The filter shows no row between a second and the mark. Looks whether it shows one if it is asked for days earlier, or whether the
+ * whole feed has one. If only the whole feed has one, the filter goes by something else than `updated`, and it is not used any more.
  * @returns whether that is so
  */
 export async function isFilterOfNoUse(position: ScanPosition, from: number, mark: number): Promise<boolean> {
@@ -258,22 +258,41 @@ export async function isFilterOfNoUse(position: ScanPosition, from: number, mark
   const { lag, ordered } = reader.paging();
   const reach = Math.min(pagingReach(feed), MOST_TEST_PAGES * feed.pageSize);
   const isBetween = (facts: PageFacts) => isShownBetween(facts, from, mark, position.isKnown);
-  const show = async (second: number) => {
-    if (second > 0) return { isShown: isBetween((await reader.readFirst(second)).facts) };
-    return {
-      isShown: await hasPage(new WindowReader(feed, reader, { from: 0, second: null, reach }), isBetween),
-    };
-  };
-  const { isShown } = await show(0);
-  reader.setPaging({ ...reader.paging(), lag, ordered });
-  if (!isShown || !(await isAlways(show, from, 0))) return false;
-  reader.setPaging({ ...reader.paging(), lag: LONGEST_LAG, ordered });
-  if ((await show(from)).isShown) {
-    warnOfLag(position, LONGEST_LAG);
-    return false;
+  const walk = async (second: number) => ({
+    isShown: await hasPage(new WindowReader(feed, reader, { from: second, second: null, reach }), isBetween),
+  });
+  const show = async (second: number) =>
+    second < from ? walk(second) : { isShown: isBetween((await reader.readFirst(second)).facts) };
+  for (const earlier of new Set([Math.max(0, from - LONGEST_LAG), 0])) {
+    // A large feed is not read for one row.
+    if (earlier === 0 && position.shownRecords > reach && (await showsNoRow(position, mark))) {
+      position.distrustFilter();
+      return false;
+    }
+    const { isShown } = await show(earlier);
+    reader.setPaging({ ...reader.paging(), lag, ordered });
+    if (!isShown) continue;
+    if (!(await isAlways(show, from, earlier))) return false;
+    reader.setPaging({ ...reader.paging(), lag: LONGEST_LAG, ordered });
+    if ((await walk(from)).isShown) {
+      warnOfLag(position, LONGEST_LAG);
+      return false;
+    }
+    giveUpFilter(position);
+    return true;
   }
-  giveUpFilter(position);
-  return true;
+  return false;
+}
+
+/** Whether the filter shows no row even from the second of a row on that the whole feed begins with. */
+async function showsNoRow({ reader, isKnown }: ScanPosition, mark: number): Promise<boolean> {
+  const { ids, updated } = (await reader.readFirst(0)).facts;
+  const seconds = updated.filter(
+    (second, i) => second !== null && second <= mark && isKnown?.(ids[i] ?? '') !== false,
+  );
+  const second = Math.max(...seconds.map(Number));
+  if (!(second > 0)) return false;
+  return isAlways(async (from) => ({ isShown: (await reader.readFirst(from)).facts.length > 0 }), second, 0);
 }
 
 /** Whether one of the first pages of a window is such. */

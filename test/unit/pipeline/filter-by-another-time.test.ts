@@ -163,3 +163,54 @@ it('what was learned of a filter is forgotten when the feed gets another one, an
   });
   expect(publisher.offset()).toMatchObject({ filter_lag: 0, page_size: null, snapshot: 'complete' });
 });
+
+describe('a filter of a feed that is too large to be read for one row', () => {
+  const MANY = 400;
+  const startLarge = async (shape: Partial<VendorShape>) => {
+    publisher = await styledPublisher({ style: 'page', ...shape }, { pageSize: 3, deleteShare: 1 });
+    vendor = publisher.vendor;
+    for (let i = 0; i < MANY; i++) write(`r${i}`, NOW - (MANY - i) * 6 * HOUR);
+    await publisher.poll();
+    await publisher.poll();
+    expectAll();
+    pass(60);
+    write('r7', second() - 20);
+  };
+  const readAt = () => publisher.offset().last_complete_scan_ms;
+
+  it('that shows nothing for a while is not believed, and shows all changes later', async () => {
+    await startLarge({});
+    vendor.shows = (page, { updatedSince }) => (updatedSince > 0 ? { ...page, rows: [] } : page);
+    const before = readAt();
+    for (const wide of [false, true, false]) await publisher.poll({ wide });
+    expect(readAt()).toBe(before);
+    expect(warnings()).toEqual([expect.stringContaining('the filter since shows no row')]);
+    vendor.shows = (page) => page;
+    await publisher.poll();
+    expectAll();
+    expect(readAt()).not.toBe(before);
+    expect(publisher.offset().filter_lag).toBe(0);
+  });
+
+  it.each(['updated', 'rank'] as const)(
+    'that comes to be hours late is asked earlier (order: %s)',
+    async (order) => {
+      await startLarge({ order });
+      publisher.shape.since = 'hours';
+      await publisher.poll();
+      await publisher.poll();
+      expectAll();
+      expect(warnings().join()).toMatch(/if it is asked for \d+ s earlier/);
+    },
+  );
+
+  it('is believed if the latest row is gone', async () => {
+    await startLarge({});
+    vendor.rows.delete('r7');
+    vendor.rows.delete(`r${MANY - 1}`);
+    const before = readAt();
+    await publisher.poll();
+    expect(readAt()).not.toBe(before);
+    expect(warnings()).toStrictEqual([]);
+  });
+});
