@@ -6,6 +6,7 @@ import { removeMembers } from '../../json/remove-members';
 import type { Logger } from '../../logging/logger';
 import { type PageFacts, pageFacts, repeats } from '../../pipeline/scan/pages/page-facts';
 import { inferPaging, showOrder } from '../../pipeline/scan/pages/paging';
+import { LONGEST_LAG } from '../../pipeline/scan/seam';
 import { createApiClients } from '../../runtime/api-clients';
 import { type ApiAccess, carriedAs, isUsual } from '../../source/api-access';
 import { signsOfMore } from '../../source/more-rows';
@@ -354,7 +355,10 @@ async function* filterFindings(feed: Feed, page: PageFacts, ask: Ask): Checks {
   const since = greatest > least ? greatest : greatest + 86_400;
   const asked = ask(since, 0);
   const { least: shown } = await (greatest > least ? asked : asked.catch(() => ({ least: null })));
-  if (shown !== null && shown < since)
+  const isEarlier = shown !== null && shown < since;
+  // One that counts days shows later rows from some days later on.
+  const later = isEarlier ? await ask(since + LONGEST_LAG, 0).catch(() => null) : null;
+  if (isEarlier && later !== null && (later.least ?? Number.POSITIVE_INFINITY) <= shown)
     yield failed(
       'feed',
       `records updated at ${shown} came where ${since} and later were asked for: the parameter ${name} is ignored, and every poll reads the whole feed`,

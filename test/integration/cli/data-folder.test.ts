@@ -215,7 +215,9 @@ if (!isRoot) process.stderr.write('NOT RUN: tests of other owners, which only ro
     const { code, out } = await publisher.done(['status'], env);
     expect([code, out]).toEqual([3, expect.stringMatching(/✗ ipos: LOG_FULL: .* 0 MB are free, and 16/)]);
     await running.stop();
-    expect(running.stderr()).toMatch(/Ended\. The last page of ipos is not committed: the next start reads it/);
+    expect(running.stderr()).toMatch(
+      /Ended\. The last page of ipos is not committed: the next start reads it/,
+    );
   });
 });
 

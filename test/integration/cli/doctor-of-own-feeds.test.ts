@@ -55,6 +55,11 @@ it.each(
       'warning',
       /the parameter since leaves out rows that were updated later/,
     ],
+    'counts days': [
+      (query) => pageOf(since(Math.floor(query.since / 86_400) * 86_400), query.page),
+      'ok',
+      /updated filter honoured/,
+    ],
     'shows nothing': [
       (query) => pageOf(query.since === 0 ? rows : [], query.page),
       'ok',
