@@ -167,9 +167,10 @@ async function learnLag(
 ): Promise<Joined | null> {
   const { reader } = position;
   const { lag: before } = reader.paging();
-  // A lag that grows is none: the filter goes by another time, which differs from row to row.
-  for (const lag of before > MOST_ROUNDED ? [] : LAGS) {
-    if (lag <= before) continue;
+  // A lag of hours grows by one at the end of summer time. One that grows further is none: the filter goes by another time, which differs
+  // from row to row.
+  for (const lag of before > MOST_ROUNDED ? [before + 3_600] : LAGS) {
+    if (lag <= before || !LAGS.includes(lag)) continue;
     reader.setPaging({ ...reader.paging(), lag });
     const { first: page, isShown, isFar } = await look(reader, anchor, seam, anchor);
     if (!isShown && !isFar) continue;

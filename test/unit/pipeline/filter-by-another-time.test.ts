@@ -108,6 +108,26 @@ it('is not used any more if an API comes to filter so after the snapshot', async
   expect(warnings().join()).toContain('It is not used any more');
 });
 
+it('by the clock of another zone is asked one hour earlier once summer time ends there', async () => {
+  await start(9, [0], 600, 'from');
+  let hours = 4;
+  const { fetchPage } = vendor;
+  const late = (since: number) => (since > 0 ? since + hours * HOUR : 0);
+  vendor.fetchPage = (feed, request, ...rest) =>
+    fetchPage(feed, { ...request, updatedSince: late(request.updatedSince) }, ...rest);
+  await publisher.poll();
+  pass(60);
+  write('r003', second() - 20);
+  await publisher.poll();
+  expect(publisher.offset().filter_lag).toBe(4 * HOUR);
+  hours = 5;
+  pass(60);
+  write('r004', second() - 20);
+  await publisher.poll();
+  expectAll();
+  expect(publisher.offset().filter_lag).toBe(5 * HOUR);
+});
+
 it('is used on if a row that a reconcile has found late is gone before it is asked for', async () => {
   await start(30, [0], 600, 'from');
   await publisher.poll();
