@@ -4,6 +4,7 @@ import type { ApiAccess, Grant } from '../source/api-access';
 import { type ClosableSource, createSource, type SourceOptions } from '../source/client';
 import { type GrantedToken, grantedToken } from '../source/granted-token';
 import { createRequestBudget, type RequestBudget, type RequestPriority } from '../source/request-budget';
+import { sourceUpToPresent } from '../source/source';
 
 interface ClientOptions
   extends Pick<SourceOptions, 'logger' | 'tell'>,
@@ -43,6 +44,7 @@ export function createApiClients(api: ApiConfig, options: ClientOptions) {
       : null;
 
   function watched(client: ClosableSource): ClosableSource {
+    const upToPresent = sourceUpToPresent(client);
     const fetchPage: ClosableSource['fetchPage'] = (feed, page, signal) => {
       const asked = Symbol();
       const timer = setTimeout(() => {
@@ -52,7 +54,7 @@ export function createApiClients(api: ApiConfig, options: ClientOptions) {
         if (onLate !== undefined) onLate(waiting);
         else remind(feed, 'late', () => logger.info(waiting, { feed: feed.name }));
       }, LATE_MS).unref();
-      return client.fetchPage(feed, page, signal).finally(() => {
+      return upToPresent.fetchPage(feed, page, signal).finally(() => {
         clearTimeout(timer);
         late.delete(asked);
       });

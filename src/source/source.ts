@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../errors';
+import type { ErrorCode, HighwaterError } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
 import type { Body } from './body';
 
@@ -54,6 +54,41 @@ export function sourceFromNow(source: Source, onAged: () => void): Source {
     async fetchPage(feed, request, signal) {
       const page = await source.fetchPage(feed, request, signal);
       if ((page.agedMs ?? 0) > performance.now() - began) onAged();
+      return page;
+    },
+  };
+}
+
+/** What is known of an API that answers only ranges of time. */
+interface RangeFacts {
+  /** It refuses ranges that end in the future. */
+  readonly refusesFuture: boolean;
+  /** How far its clock is ahead of the own one, as its last answer showed, ms. */
+  readonly aheadMs: number;
+}
+
+const rangeFacts = new WeakMap<FeedDefinition, RangeFacts>();
+
+/** The same source. If the API refuses a range that ends in the future, it is asked for the range up to the present. */
+export function sourceUpToPresent(source: Source): Source {
+  return {
+    async fetchPage(feed, request, signal) {
+      const { refusesFuture, aheadMs } = rangeFacts.get(feed) ?? { refusesFuture: false, aheadMs: 0 };
+      const present = Math.floor((Date.now() + aheadMs) / 1_000);
+      const { updatedSince, updatedUntil = 0 } = request;
+      const mayCut = updatedUntil > present && updatedSince < present;
+      const cut = () => source.fetchPage(feed, { ...request, updatedUntil: present }, signal);
+      let isCut = mayCut && refusesFuture;
+      const page = await (isCut ? cut() : source.fetchPage(feed, request, signal)).catch((error) => {
+        if (isCut || !mayCut || (error as HighwaterError).code !== 'SOURCE_REQUEST_REFUSED') throw error;
+        isCut = true;
+        return cut();
+      });
+      const { serverDateMs, receivedAtMs } = page;
+      rangeFacts.set(feed, {
+        refusesFuture: isCut || refusesFuture,
+        aheadMs: serverDateMs === null ? 0 : serverDateMs - receivedAtMs,
+      });
       return page;
     },
   };
