@@ -10,7 +10,7 @@ import {
 } from '../../log/kafka/admin/examine';
 import type { TopicDeps, TopicReport } from '../../log/kafka/admin/topic-admin';
 import { assertCreatable, LEFT_OUT_REMEDY } from '../../log/kafka/admin/topic-creation';
-import { byFinding, findingText, fixCommand, riskText } from '../../log/kafka/admin/topic-findings';
+import { byFinding, findingText, fixes, riskText } from '../../log/kafka/admin/topic-findings';
 import { inspectTopics } from '../../log/kafka/admin/topic-settings';
 import { commandLines, configCommand } from '../../log/kafka/connection/admin-commands';
 import { type KafkaConfig, kafkaClient } from '../../log/kafka/connection/client';
@@ -115,8 +115,7 @@ export async function* checkKafka(
     const missing = reports.filter(({ exists }) => exists === null);
     const wrong = reports.flatMap(({ verdict }) => verdict.wrong);
     if (wrong.length > 0) {
-      const commands = wrong.map((finding) => fixCommand(cluster, finding));
-      return failed(subject, wrong.map(findingText).join('; '), commandLines(commands), 'LOG_TOPIC_MISMATCH');
+      return failed(subject, wrong.map(findingText).join('; '), fixes(cluster, wrong), 'LOG_TOPIC_MISMATCH');
     }
     const starved = reports.flatMap(starvation);
     if (starved.length > 0) {

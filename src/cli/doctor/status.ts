@@ -19,20 +19,44 @@ export async function* checkStatus(
 ): Checks {
   const { feeds, kafka, topicPrefix } = config;
   const open = openReader(config, { logger, signal });
+  const topicsOf = (name: string) => feedTopics(feeds.find((feed) => feed.name === name)!, topicPrefix);
   const { commitLog, registry } = open;
   try {
     const names = new Set(await unlessAborted(commitLog.topicNames(), signal));
     const isAnyStored = feeds.some((feed) => names.has(feedTopics(feed, topicPrefix).sourceOffset.name));
     // If no publisher has run yet, asking for the owners would create Kafka's topic of groups.
-    if (!isAnyStored) for (const { name } of feeds) yield ok(subjectOf(name), nothing);
+    if (!isAnyStored)
+      for (const { name } of feeds) yield (await lostState(name, 0)) ?? ok(subjectOf(name), nothing);
     else {
       const all = await readStatus(config, open, signal);
       const doOthersRun = all.some(({ owner }) => owner !== null);
       for (const status of all) {
-        const images = await checkImages(status.feed);
+        const lost = (await lostState(status.feed, status.records)) ?? (await checkImages(status.feed));
         const known = isUnexplained(status) ? explained(status, await view()) : status;
-        yield images ?? statusCheck(known, doOthersRun);
+        yield lost ?? statusCheck(known, doOthersRun);
       }
+    }
+
+    /** One of the two topics that hold a feed's state is gone. @param records as the source offset counts them; 0: there may be none */
+    async function lostState(name: string, records: number): Promise<Check | null> {
+      const { current, sourceOffset } = topicsOf(name);
+      const lost =
+        records > 0
+          ? !names.has(current.name) &&
+            `Topic ${current.name} is gone, and the source offset counts ${records} images.`
+          : !names.has(sourceOffset.name) &&
+            (await holdsImages(current.name)) &&
+            `Topic ${current.name} holds images, and the topic ${sourceOffset.name} is gone.`;
+      return lost === false
+        ? null
+        : failed(subjectOf(name), lost, errorKinds.STATE_DAMAGED.remedy, 'STATE_DAMAGED');
+    }
+
+    async function holdsImages(topic: string): Promise<boolean> {
+      if (!names.has(topic)) return false;
+      for await (const { value } of commitLog.read([topic], { fromBeginning: true, follow: false, signal }))
+        if (value !== null) return true;
+      return false;
     }
   } catch (error) {
     for (const { name } of feeds) yield failedBy(subjectOf(name), error);
@@ -43,7 +67,7 @@ export async function* checkStatus(
   /** @returns null if all images of the feed can be decoded; on Kafka they are not checked, because they would have to be fetched */
   async function checkImages(name: string): Promise<Check | null> {
     if (kafka !== null) return null;
-    const topic = feedTopics(feeds.find((feed) => feed.name === name)!, topicPrefix).current.name;
+    const topic = topicsOf(name).current.name;
     const decode = recordDecoder(registry);
     const damaged: HighwaterError[] = [];
     let images = 0;

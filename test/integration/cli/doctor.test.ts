@@ -299,6 +299,22 @@ describe('a log that no publisher can use fails', () => {
     expect(code).toBe(1);
   });
 
+  it.each([
+    ['source-offset', /holds images, and the topic ipos\.source-offset is gone/],
+    ['current', /ipos\.current is gone, and the source offset counts 400 images/],
+  ])('when the topic ipos.%s is gone', async (kind, found) => {
+    const db = connect(data('highwater.db'), 5_000);
+    db.exec(
+      `DELETE FROM records WHERE topic = 'ipos.${kind}'; DELETE FROM topics WHERE topic = 'ipos.${kind}'`,
+    );
+    db.close();
+    const { code, of } = await doctor();
+    const lost = { state: 'failed', code: 'STATE_DAMAGED', found: expect.stringMatching(found) as string };
+    expect(of('status', 'ipos')).toMatchObject(lost);
+    expect(of('status', 'insights').state).not.toBe('failed');
+    expect(code).toBe(1);
+  });
+
   it('when publisher.lock holds something, and says that the log itself is not concerned', async () => {
     writeFileSync(data('publisher.lock'), 'garbage '.repeat(200));
     const { code, of } = await doctor();

@@ -11,24 +11,26 @@ export function findingText({ topic, setting, found, wanted, consequence }: Sett
   return `${setting} of ${topic} is ${found === '' ? 'empty' : found}, expected ${wanted}: ${consequence}`;
 }
 
-/**
- * The command that corrects a setting. One that only a new topic can have deletes the topic, which is created at the next start.
- */
-export function fixCommand(cluster: CommandTarget, { topic, setting, wanted }: SettingFinding): string {
-  if (setting === 'partitions') return deleteCommand(cluster, topic);
-  return configCommand(cluster, [topic], setting, wanted);
-}
-
-export function mismatch(whose: string, wrong: readonly SettingFinding[], cluster: CommandTarget) {
+/** The commands that correct settings. One that only a new topic can have deletes the topic, which is created at the next start. */
+export function fixes(cluster: CommandTarget, wrong: readonly SettingFinding[]): string {
   const anew = new Set(wrong.filter(({ setting }) => setting === 'partitions').map(({ topic }) => topic));
   const commands = wrong
     .filter(({ topic, setting }) => setting === 'partitions' || !anew.has(topic))
-    .map((finding) => fixCommand(cluster, finding));
+    .map(({ topic, setting, wanted }) =>
+      setting === 'partitions'
+        ? deleteCommand(cluster, topic)
+        : configCommand(cluster, [topic], setting, wanted),
+    );
+  if (anew.size === 0) return commandLines(commands);
+  return `${commandLines(commands)}\nIf the feed has published already, delete its topic .current, too: all records then come as reads (op r).`;
+}
+
+export function mismatch(whose: string, wrong: readonly SettingFinding[], cluster: CommandTarget) {
   const number = wrong.length === 1 ? 'a topic is kept' : 'topics are kept';
   const what = `${whose}: ${number} otherwise than is needed: ${wrong.map(findingText).join('; ')}`;
   return new HighwaterError('LOG_TOPIC_MISMATCH', what, {
     now: 'The feed was not started and the topics were left as they are.',
-    remedy: `Give the feed topics of its own (highwater.yaml, HIGHWATER_TOPIC_PREFIX), or, if nobody else uses these:\n${commandLines(commands)}`,
+    remedy: `Give the feed topics of its own (highwater.yaml, HIGHWATER_TOPIC_PREFIX), or, if nobody else uses these:\n${fixes(cluster, wrong)}`,
   });
 }
 
