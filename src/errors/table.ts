@@ -352,7 +352,7 @@ const feedState = {
   },
   STATE_DAMAGED: {
     ...parks,
-    what: 'The state of the feed in the log is damaged. Before its first poll, an owner compares the images with the count in the source offset, and they differ. The `.current` topic was deleted (and perhaps created again), got more partitions, or holds records of another program; or the `.source-offset` topic was deleted by itself. No creates or deletes are published. If the feed begins again, it has a new incarnation, and consumers drop their records of the old one.',
+    what: 'The state of the feed in the log is damaged. Before its first poll, an owner compares the images with the count in the source offset, and they differ. The `.current` topic was deleted (and perhaps created again), got more partitions, or holds records of another program, or older images once more; or the `.source-offset` topic was deleted by itself, or has lost its last records. No creates or deletes are published. If the feed begins again, it has a new incarnation, and consumers drop their records of the old one.',
     now: 'The feed is not polled: publishing from a damaged state would repeat or lose changes.',
     remedy:
       'Restore the log from a backup, or begin again: with another data folder, or on Kafka by deleting the topics .current and .source-offset of the feed and starting again. All records then come as reads (op r).',
@@ -529,7 +529,7 @@ const embeddedLog = {
     what: 'Values have types or fields that the schema does not have. An export without them would look whole.',
     now: 'Nothing was exported, and the unfinished file was removed.',
     remedy:
-      'If a publisher has just begun to write by a new schema, export again. If the version was deleted from the registry, register it again. If the feed had another namespace or other transitions then, export with the settings of that time. `highwater tail --json` shows values as they were written.',
+      'If a publisher has just begun to write by a new schema, export again. If the version was deleted from the registry, register it again. If the feed had another namespace or other transitions then, export with the settings of that time. If another program wrote them, export from after them (--since). `highwater tail --json` shows values as they were written.',
   },
   EXPORT_UNPROVEN: {
     ...lasts,
