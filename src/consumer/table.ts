@@ -189,6 +189,8 @@ async function startTable(
     const images = new Map<string, { record: LogRecord; seq: number }>();
     const lives = new Map<string, string>();
     for await (const record of log.load(current.name, signal, true)) {
+      // Another program wrote it: an image that came before is still the record's.
+      if (record.headers.incarnation === undefined) continue;
       const place = imagePlace(record);
       if (place === null) {
         images.delete(record.key);

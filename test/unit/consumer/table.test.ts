@@ -113,6 +113,28 @@ it('a table is what the feed is, and shows each change once, whatever the writer
   );
 });
 
+it.each([
+  ['a value', { n: -1 }],
+  ['a tombstone', null],
+])('%s of another program in the topic of images hides no record', async (_, value) => {
+  const { transactions, rows } = life([[{ id: 0, gone: false }], [{ id: 1, gone: false }]]);
+  const foreign = { topic: current, partition: partitionOf('r0'), key: 'r0', value, headers: {} };
+  // Some of these tables begin behind all changes.
+  for (let seed = 0; seed < 30; seed++) {
+    const random = createRandom(seed);
+    const log = modelConsumerLog({
+      transactions: [...transactions, [foreign]],
+      chance: (n: number) => random.int(0, n - 1),
+      compacted: new Set(),
+      partitions: { [changes]: 3, [current]: 3, [sourceOffset]: 1 },
+    });
+    const table = await openTable({}, { log: log as unknown as ConsumerLog, decoder, topics, ...unclosed });
+    await until(() => log.isDrained());
+    await table.close();
+    expect(Object.fromEntries(table)).toEqual(Object.fromEntries(rows));
+  }
+});
+
 describe('a table that cannot be kept up to date', () => {
   const broken = {
     ends: async () => ({ topicId: null, ends: new Map([[0, 0]]) }),
