@@ -171,7 +171,7 @@ describe('on Kafka', () => {
   });
 
   it('topics that are kept in a wrong way are named with the command, risky ones too', async () => {
-    const { changes, current } = topics();
+    const { changes, current, transitions, sourceOffset } = topics();
     const make = (topic: string, name: string, value: string) =>
       create({ topic, configEntries: [{ name, value }] });
     await make(changes.name, 'retention.ms', '1000000');
@@ -181,6 +181,11 @@ describe('on Kafka', () => {
       state: 'warning',
       found: expect.stringContaining(`retention.ms is 1000000 on ${changes.name}`),
       do: expect.stringContaining(`--entity-name ${changes.name} --add-config retention.ms=-1`),
+    });
+    await make(transitions[0]!.name, 'min.insync.replicas', '2');
+    expect((await doctor(environment())).of('topics')).toMatchObject({
+      state: 'warning',
+      found: expect.stringMatching(/min.insync.replicas is greater than the number of replicas of/),
     });
     const commands = `${prefix()}highwater.commands`;
     await make(commands, 'cleanup.policy', 'compact');
@@ -201,6 +206,11 @@ describe('on Kafka', () => {
       code: 'LOG_TOPIC_MISMATCH',
       do: expect.stringContaining(`--entity-name ${current.name} --add-config cleanup.policy=compact`),
     });
+    await create({ topic: sourceOffset.name, numPartitions: 3 });
+    const anew = await doctor(environment());
+    expect(anew.of('topics').do).toMatch(
+      /--delete --topic \S+source-offset[\s\S]*delete its topic \.current, too/,
+    );
   });
 
   it('a registry without the schemas stops a publisher that only looks up', async () => {

@@ -132,7 +132,7 @@ export async function* checkKafka(
     );
     const made = missing.length === 0 ? '' : `, what is missing may be created and will be by ${madeBy}`;
     const found = [there, made, ...kept].join('');
-    const notes: Note[] = unverified(reports);
+    const notes: Note[] = [...unverified(reports), ...tooFewReplicas(reports)];
     if (leftOut !== null) notes.push([leftOut, LEFT_OUT_REMEDY]);
     const risky = byFinding(reports);
     if (risky.length > 0) {
@@ -186,11 +186,26 @@ function unverified(reports: readonly TopicReport[]): Note[] {
   return [[`the settings of ${names} may not be seen by this user`, remedy]];
 }
 
-/** Fewer replicas in sync than a write needs. */
-function starvation({ spec, exists, settings }: TopicReport): string[] {
-  const needed = Number(settings?.get('min.insync.replicas') ?? 1);
-  if (exists === null || exists.inSyncReplicas >= needed) return [];
+const wantedInSync = ({ settings }: TopicReport): number => Number(settings?.get('min.insync.replicas') ?? 1);
+
+/** Fewer replicas in sync than a write needs. Brokers since Kafka 3.7 want no more than the topic has replicas. */
+function starvation(report: TopicReport): string[] {
+  const { spec, exists } = report;
+  if (exists === null) return [];
+  const needed = Math.min(wantedInSync(report), exists.replicationFactor);
+  if (exists.inSyncReplicas >= needed) return [];
   return [
     `${spec.name} has ${exists.inSyncReplicas} replicas in sync where min.insync.replicas is ${needed}`,
   ];
+}
+
+/** Topics that no write can come to before Kafka 3.7. */
+function tooFewReplicas(reports: readonly TopicReport[]): Note[] {
+  const few = reports.filter(
+    (report) => report.exists !== null && report.exists.replicationFactor < wantedInSync(report),
+  );
+  if (few.length === 0) return [];
+  const names = few.map(({ spec }) => spec.name).join(', ');
+  const found = `min.insync.replicas is greater than the number of replicas of ${names}: brokers before Kafka 3.7 refuse each write`;
+  return [[found, 'Give these topics more replicas, or lower min.insync.replicas.']];
 }
