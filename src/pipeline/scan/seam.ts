@@ -4,6 +4,7 @@ import { WHOLE_FEED } from '../../types';
 import { type FetchedPage, haveSameKeys, isContent, isNoRecord, type PageFacts } from './pages/page-facts';
 import type { PageReader } from './pages/page-reader';
 import { pagingReach } from './pages/paging';
+import { isCode, REFUSALS, unlessRefused } from './pages/refusals';
 import { WindowReader } from './pages/window-reader';
 import type { ScanPosition } from './scan-position';
 
@@ -167,14 +168,19 @@ async function learnLag(
 ): Promise<Joined | null> {
   const { reader } = position;
   const { lag: before } = reader.paging();
-  // A lag of hours grows by one at the end of summer time. One that grows further is none: the filter goes by another time, which differs
-  // from row to row.
-  for (const lag of before > MOST_ROUNDED ? [before + 3_600] : LAGS) {
+  // A lag of hours grows by one when summer time ends, once. One that grows otherwise is none: the filter goes by another time, which
+  // differs from row to row.
+  const isHours = before > MOST_ROUNDED;
+  const mayGrow = isHours && !grown.has(position.feed) && (await showsNoneUpTo(reader, seam, anchor));
+  for (const lag of mayGrow ? [before + 3_600] : isHours ? [] : LAGS) {
     if (lag <= before || !LAGS.includes(lag)) continue;
     reader.setPaging({ ...reader.paging(), lag });
-    const { first: page, isShown, isFar } = await look(reader, anchor, seam, anchor);
+    const { first: page, isShown, isFar, seen } = await look(reader, anchor, seam, anchor);
     if (!isShown && !isFar) continue;
+    // The clock of a zone shows no row from before the anchor, but for a part of an hour.
+    if (isHours && Math.min(...seen.values()) < anchor - 3_600) break;
     if (await leavesOutLater(reader, anchor)) break;
+    if (isHours) grown.add(position.feed);
     warnOfLag(position, lag);
     return { page, anchor };
   }
@@ -183,6 +189,15 @@ async function learnLag(
   if (!isShown) return { page: still, anchor: shownFrom };
   giveUpFilter(position);
   return null;
+}
+
+/** Feeds whose lag of hours has grown. */
+const grown = new WeakSet<Feed>();
+
+/** Whether a request from an anchor shows no row up to it, as it is with the clock of a zone that is later than was learned. */
+async function showsNoneUpTo(reader: PageReader, seam: Seam, anchor: number): Promise<boolean> {
+  const { seen } = await look(reader, anchor, seam, anchor);
+  return ![...seen.values()].some((second) => second <= anchor);
 }
 
 /**
@@ -265,13 +280,10 @@ export async function isFilterOfNoUse(position: ScanPosition, from: number, mark
   const show = async (second: number) =>
     second < from ? walk(second) : { isShown: isBetween((await reader.readFirst(second)).facts) };
   for (const earlier of new Set([Math.max(0, from - LONGEST_LAG), 0])) {
-    // A large feed is not read for one row.
-    if (earlier === 0 && position.shownRecords > reach && (await showsNoRow(position, mark))) {
-      position.distrustFilter();
-      return false;
-    }
     const { isShown } = await show(earlier);
     reader.setPaging({ ...reader.paging(), lag, ordered });
+    if (!isShown && earlier === 0 && position.shownRecords > reach && (await showsNoRow(position, mark)))
+      position.distrustFilter();
     if (!isShown) continue;
     if (!(await isAlways(show, from, earlier))) return false;
     reader.setPaging({ ...reader.paging(), lag: LONGEST_LAG, ordered });
@@ -293,7 +305,13 @@ async function showsNoRow({ reader, isKnown }: ScanPosition, mark: number): Prom
   );
   const second = Math.max(...seconds.map(Number));
   if (!(second > 0)) return false;
-  return isAlways(async (from) => ({ isShown: (await reader.readFirst(from)).facts.length > 0 }), second, 0);
+  // The row may be the latest one, and a filter by `>`, or one that rounds, leaves it out.
+  const before = Math.max(1, second - MOST_ROUNDED);
+  const show = async (from: number) => {
+    const page = await unlessRefused(reader.readFirst(from));
+    return { isShown: page === null ? from > 0 : page.facts.length > 0 };
+  };
+  return isAlways(show, before, 0);
 }
 
 /** Whether one of the first pages of a window is such. */
@@ -305,7 +323,8 @@ async function hasPage(window: WindowReader, isSuch: (facts: PageFacts) => boole
       if (++pages >= MOST_TEST_PAGES) return false;
     }
   } catch (error) {
-    if (!(error instanceof HighwaterError && error.code.startsWith('SCAN_'))) throw error;
+    const isOfScan = error instanceof HighwaterError && error.code.startsWith('SCAN_');
+    if (!isOfScan && !isCode(error, REFUSALS)) throw error;
   }
   return false;
 }

@@ -194,7 +194,7 @@ describe('a filter of a feed that is too large to be read for one row', () => {
     await publisher.poll();
     expectAll();
     pass(60);
-    write('r7', second() - 20);
+    if (shape.since !== 'edited') write('r7', second() - 20);
   };
   const readAt = () => publisher.offset().last_complete_scan_ms;
 
@@ -224,8 +224,27 @@ describe('a filter of a feed that is too large to be read for one row', () => {
     },
   );
 
-  it('is believed if the latest row is gone', async () => {
-    await startLarge({});
+  it('by the time of edits is not used any more', async () => {
+    await startLarge({ order: 'newest', since: 'edited' });
+    write('created', second() - 10);
+    await publisher.poll();
+    pass(60);
+    write('r9', second() - 20);
+    await publisher.poll();
+    await publisher.poll();
+    expectAll();
+    expect(warnings().join()).toContain('It is not used any more');
+  });
+
+  it.each<Partial<VendorShape>>([
+    {},
+    { order: 'newest' },
+    { order: 'newest', since: 'after' },
+    { style: 'cursor', order: 'newest', since: 'after' },
+  ])('is believed if the latest row is gone: %j', async (shape) => {
+    await startLarge(shape);
+    await publisher.poll();
+    pass(60);
     vendor.rows.delete('r7');
     vendor.rows.delete(`r${MANY - 1}`);
     const before = readAt();
