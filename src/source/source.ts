@@ -65,6 +65,8 @@ interface RangeFacts {
   readonly refusesFuture: boolean;
   /** How far its clock is ahead of the own one, as its last answer showed, ms. */
   readonly aheadMs: number;
+  /** The end that the last first page was asked for, Unix seconds. */
+  readonly end: number;
 }
 
 const rangeFacts = new WeakMap<FeedDefinition, RangeFacts>();
@@ -73,12 +75,14 @@ const rangeFacts = new WeakMap<FeedDefinition, RangeFacts>();
 export function sourceUpToPresent(source: Source): Source {
   return {
     async fetchPage(feed, request, signal) {
-      const { refusesFuture, aheadMs } = rangeFacts.get(feed) ?? { refusesFuture: false, aheadMs: 0 };
-      const present = Math.floor((Date.now() + aheadMs) / 1_000);
-      const { updatedSince, updatedUntil = 0 } = request;
-      const mayCut = updatedUntil > present && updatedSince < present;
+      const known = rangeFacts.get(feed) ?? { refusesFuture: false, aheadMs: 0, end: 0 };
+      const { updatedSince, updatedUntil = 0, continuation } = request;
+      const now = Math.floor((Date.now() + known.aheadMs) / 1_000);
+      // A cursor may be good only for the range that it came with.
+      const present = continuation === undefined ? now : known.end;
+      const mayCut = updatedUntil > now && updatedSince < present;
       const cut = () => source.fetchPage(feed, { ...request, updatedUntil: present }, signal);
-      let isCut = mayCut && refusesFuture;
+      let isCut = mayCut && known.refusesFuture;
       const page = await (isCut ? cut() : source.fetchPage(feed, request, signal)).catch((error) => {
         if (isCut || !mayCut || (error as HighwaterError).code !== 'SOURCE_REQUEST_REFUSED') throw error;
         isCut = true;
@@ -86,8 +90,9 @@ export function sourceUpToPresent(source: Source): Source {
       });
       const { serverDateMs, receivedAtMs } = page;
       rangeFacts.set(feed, {
-        refusesFuture: isCut || refusesFuture,
+        refusesFuture: isCut || known.refusesFuture,
         aheadMs: serverDateMs === null ? 0 : serverDateMs - receivedAtMs,
+        end: present,
       });
       return page;
     },

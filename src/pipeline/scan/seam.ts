@@ -178,7 +178,7 @@ async function learnLag(
     const { first: page, isShown, isFar, seen } = await look(reader, anchor, seam, anchor);
     if (!isShown && !isFar) continue;
     // The clock of a zone shows no row from before the anchor, but for a part of an hour.
-    if (isHours && Math.min(...seen.values()) < anchor - 3_600) break;
+    if (isHours && [...seen.values()].some((second) => second < anchor - 3_600)) break;
     if (await leavesOutLater(reader, anchor)) break;
     if (isHours) grown.add(position.feed);
     warnOfLag(position, lag);

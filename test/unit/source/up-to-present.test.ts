@@ -40,6 +40,23 @@ it('an API that refuses a range that ends in the future is asked up to the prese
   expect(ends).toHaveLength(4);
 });
 
+it('pages that a cursor leads to are asked for up to the same end as the first one', async () => {
+  jest.useFakeTimers({ now: 1_790_000_000_000 });
+  try {
+    const { asked, source, now } = refusing(0);
+    const feed = testFeed('ipos');
+    const first = range(now() - 100, now() + 500);
+    await source.fetchPage(feed, first, signal);
+    jest.setSystemTime(1_790_000_007_000);
+    await source.fetchPage(feed, { ...first, continuation: 'next' }, signal);
+    await source.fetchPage(feed, first, signal);
+    const ends = asked.map(({ updatedUntil }) => updatedUntil! - 1_790_000_000);
+    expect(ends).toEqual([500, 0, 0, 7]);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
 it('a range from the future on, a range in the past, and a request without a range stay as they are', async () => {
   const { asked, source, now } = refusing(0);
   const feed = testFeed('ipos');
