@@ -216,7 +216,7 @@ if (!isRoot) process.stderr.write('NOT RUN: tests of other owners, which only ro
     expect([code, out]).toEqual([3, expect.stringMatching(/✗ ipos: LOG_FULL: .* 0 MB are free, and 16/)]);
     await running.stop();
     expect(running.stderr()).toMatch(
-      /Ended\. The last page of ipos is not committed: the next start reads it/,
+      /Ended\. The last page of \w+ is not committed: the next start reads it/,
     );
   });
 });
