@@ -21,8 +21,9 @@ export function fixes(cluster: CommandTarget, wrong: readonly SettingFinding[]):
         ? deleteCommand(cluster, topic)
         : configCommand(cluster, [topic], setting, wanted),
     );
-  if (anew.size === 0) return commandLines(commands);
-  return `${commandLines(commands)}\nIf the feed has published already, delete its topic .current, too: all records then come as reads (op r).`;
+  const also =
+    'If the feed has published already, delete its topic .current, too: all records then come as reads (op r).\n';
+  return `${anew.size === 0 ? '' : also}${commandLines(commands)}`;
 }
 
 export function mismatch(whose: string, wrong: readonly SettingFinding[], cluster: CommandTarget) {
