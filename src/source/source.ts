@@ -65,8 +65,8 @@ interface RangeFacts {
   readonly refusesFuture: boolean;
   /** How far its clock is ahead of the own one, as its last answer showed, ms. */
   readonly aheadMs: number;
-  /** The end that the last first page was asked for, Unix seconds. */
-  readonly end: number;
+  /** The present of the API's clock when the range was begun, Unix seconds. */
+  readonly begunAt: number;
 }
 
 const rangeFacts = new WeakMap<FeedDefinition, RangeFacts>();
@@ -75,11 +75,11 @@ const rangeFacts = new WeakMap<FeedDefinition, RangeFacts>();
 export function sourceUpToPresent(source: Source): Source {
   return {
     async fetchPage(feed, request, signal) {
-      const known = rangeFacts.get(feed) ?? { refusesFuture: false, aheadMs: 0, end: 0 };
+      const known = rangeFacts.get(feed) ?? { refusesFuture: false, aheadMs: 0, begunAt: 0 };
       const { updatedSince, updatedUntil = 0, continuation } = request;
       const now = Math.floor((Date.now() + known.aheadMs) / 1_000);
       // A cursor may be good only for the range that it came with.
-      const present = continuation === undefined ? now : known.end;
+      const present = continuation === undefined ? now : known.begunAt;
       const mayCut = updatedUntil > now && updatedSince < present;
       const cut = () => source.fetchPage(feed, { ...request, updatedUntil: present }, signal);
       let isCut = mayCut && known.refusesFuture;
@@ -92,7 +92,7 @@ export function sourceUpToPresent(source: Source): Source {
       rangeFacts.set(feed, {
         refusesFuture: isCut || known.refusesFuture,
         aheadMs: serverDateMs === null ? 0 : serverDateMs - receivedAtMs,
-        end: present,
+        begunAt: present,
       });
       return page;
     },

@@ -23,7 +23,7 @@ export async function* checkStatus(
   const { commitLog, registry } = open;
   try {
     const names = new Set(await unlessAborted(commitLog.topicNames(), signal));
-    const isAnyStored = feeds.some((feed) => names.has(feedTopics(feed, topicPrefix).sourceOffset.name));
+    const isAnyStored = feeds.some(({ name }) => names.has(topicsOf(name).sourceOffset.name));
     // If no publisher has run yet, asking for the owners would create Kafka's topic of groups.
     if (!isAnyStored)
       for (const { name } of feeds) yield (await lostState(name, 0)) ?? ok(subjectOf(name), nothing);

@@ -172,7 +172,9 @@ async function learnLag(
   // differs from row to row.
   const isHours = before > MOST_ROUNDED;
   const mayGrow = isHours && !grown.has(position.feed) && (await showsNoneUpTo(reader, seam, anchor));
-  for (const lag of mayGrow ? [before + 3_600] : isHours ? [] : LAGS) {
+  let lags: readonly number[] = LAGS;
+  if (isHours) lags = mayGrow ? [before + 3_600] : [];
+  for (const lag of lags) {
     if (lag <= before || !LAGS.includes(lag)) continue;
     reader.setPaging({ ...reader.paging(), lag });
     const { first: page, isShown, isFar, seen } = await look(reader, anchor, seam, anchor);
