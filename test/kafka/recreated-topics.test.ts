@@ -55,8 +55,18 @@ async function recreate(records: readonly string[], numPartitions = 1): Promise<
       return false;
     }
   });
-  await createTopics(admin, [{ topic: topic(), numPartitions }]);
+  // A broker may hear later than the controller that the earlier topic is gone, and would append these records to that one.
+  await until(() => isEmpty(topic()));
   await send(topic(), records, numPartitions);
+}
+
+async function isEmpty(name: string): Promise<boolean> {
+  try {
+    return (await admin.fetchTopicOffsets(name)).every(({ high }) => high === '0');
+  } catch {
+    // Its partitions have no leader yet.
+    return false;
+  }
 }
 
 /** Offsets that the group has committed, by topic; none while its coordinator is looked for. */
