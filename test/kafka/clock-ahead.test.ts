@@ -8,6 +8,7 @@ import { kafkaWorld, plainKafka } from '../support/kafka-world';
 import { apiEnv, simulatedApi } from '../support/simulated-api';
 import { quietLogger } from '../support/source';
 import { tempFolder } from '../support/temp-folder';
+import { until } from '../support/until';
 
 const cli = commandLine();
 const folder = tempFolder();
@@ -54,6 +55,26 @@ it('a publisher whose clock is two hours ahead names the topics, the record and 
   expect(said).toMatch(
     /the oldest record for .*\.current.* is of 20.* do: Set the clock of this machine by NTP/,
   );
+}, 90_000);
+
+it('a clock that is set two hours ahead ends the ownership, with the refusal of the brokers as the reason', async () => {
+  const own = folder();
+  const [clock, ahead] = [path.join(own, 'clock.cjs'), path.join(own, 'ahead')];
+  writeFileSync(
+    clock,
+    `const { now } = Date; const { existsSync } = require('node:fs');
+     Date.now = () => now() + (existsSync(${JSON.stringify(ahead)}) ? 7_200_000 : 0);`,
+  );
+  const intervals = { HIGHWATER_POLL_INTERVAL: '1s', NODE_OPTIONS: `--require=${clock}` };
+  const env = { ...onKafka.env(), ...apiEnv(api()), ...intervals };
+  const run = cli(['run', '--feeds', 'ipos'], { cwd: own, env });
+  await run.sees(/ipos/, 'stderr');
+  await until(() => api().requests('ipos').length > 3);
+  writeFileSync(ahead, '');
+  api().marketDay.start(30);
+  await run.sees(/could not be learned: .*INVALID_TIMESTAMP/s, 'stderr');
+  await run.sees(/INVALID_TIMESTAMP\); the clock of this machine says 20/, 'stderr');
+  expect((await run.stop()).signal).toBeNull();
 }, 90_000);
 
 it.each([2, -2, 0])(

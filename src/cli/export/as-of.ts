@@ -157,10 +157,10 @@ function assertProven(atMs: number, life: Life, { upTo, isProven, isWhole, first
   if (upTo === 0 && life.seq === 0 && isWhole && life.record.timestamp <= atMs) return;
   const first = Number.isFinite(firstMs) ? new Date(firstMs).toISOString() : 'now';
   if (!isWhole && !isProven) {
-    const what = `${at}: changes after that time are no longer in the log; the first that is kept is of ${first}`;
+    const what = `${at}: changes after that time are no longer in the log, or cannot be read; the first that is kept is of ${first}`;
     throw unproven(
       what,
-      'Choose a later time. A log that keeps changes for longer can be asked about earlier times.',
+      'Choose a later time. A log that keeps changes for longer can be asked about earlier times. If no time is late enough, another program has a transaction open on the topic (kafka-transactions.sh find-hanging).',
     );
   }
   if (upTo > 0) return;

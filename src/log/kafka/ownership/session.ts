@@ -7,7 +7,13 @@ import { assertOwn, recordsOf } from '../../gathered';
 import type { Grant } from '../../membership';
 import { assertReaches, createdAgain, eventTopics, historyLost } from '../../topics';
 import { drop } from '../connection/cluster';
-import { isForbidden, isRefusedProducer, kafkaFailure, passesByItself } from '../connection/kafka-failure';
+import {
+  isForbidden,
+  isProtocolError,
+  isRefusedProducer,
+  kafkaFailure,
+  passesByItself,
+} from '../connection/kafka-failure';
 import { PartitionedRecords, type PartitionSends } from '../producer/partitioned-records';
 import { HeldBackError, heldBackTransactionTimeout, type TransactionalProducer } from '../producer/producer';
 import { type WrittenOffsets, writeTransaction } from '../producer/transaction';
@@ -139,10 +145,11 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
         pauseMs: 50,
         longestPauseMs: 2_000,
         // A topic that was created again has no answer, and fences would move its offsets to those of the old topic. Acquiring
-        // names the permission that is missing.
+        // names the permission that is missing, and the clock whose fences are refused.
         isWorthIt: (failure) =>
           over === null &&
           !isForbidden(failure) &&
+          !isProtocolError(failure, 'INVALID_TIMESTAMP') &&
           !isCode(failure, 'LOG_FENCED') &&
           !isCode(failure, 'LOG_TOPIC_LOST'),
         recover(failure) {
@@ -151,7 +158,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       });
     } catch (failure) {
       if (isCode(failure, 'LOG_FENCED')) throw end(failure);
-      const why = isCode(failure, 'LOG_TOPIC_LOST') ? `: ${failure.message}` : '';
+      const isNamed = isCode(failure, 'LOG_TOPIC_LOST') || isProtocolError(failure, 'INVALID_TIMESTAMP');
+      const why = isNamed ? `: ${(failure as Error).message}` : '';
       const what = `the outcome of commit ${position.commit} of feed ${feed} could not be learned${why}`;
       throw end(new HighwaterError('LOG_OUTCOME_UNKNOWN', what, { cause: failure }));
     }
