@@ -185,7 +185,7 @@ async function beginCopy(feed: Feed, deps: StandbyDeps, signal: AbortSignal) {
     const breather = createBreather();
     const from = new Map(positions.entries());
     for await (const record of log.follow(current.name, from, over, topicId)) {
-      const learning = reader.learn(record);
+      const learning = reader.learn(record, known);
       if (learning) await unlessAborted(learning, over);
       while (isAhead(record)) await once(moved, 'offset', { signal: over });
       reader.take(record, known);

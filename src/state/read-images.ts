@@ -29,22 +29,28 @@ export function imageReader(
 
   let steps = STEPS;
   return {
-    /** Images of another incarnation that no later record has overwritten or removed yet. */
+    /** Images of another incarnation, or of another program, that no later record has overwritten or removed yet. They are not taken. */
     foreign: foreign as ReadonlyMap<string, LogRecord>,
     /**
      * Learns the schema that wrote the image, before `take`. @returns undefined: nearly all are known, and each await would cost a promise
      * @throws HighwaterError STATE_DAMAGED, REGISTRY_*
      */
-    learn: (record: LogRecord): Promise<void> | undefined =>
-      record.value === null ? undefined : learnWriter(codec.image, record, registry),
+    learn: (record: LogRecord, offset: SourceOffset | null): Promise<void> | undefined =>
+      record.value === null || isForeign(record, offset)
+        ? undefined
+        : learnWriter(codec.image, record, registry),
     /** Takes over a record of the log. @param offset by which the age of the image is known */
     take(record: LogRecord, offset: SourceOffset | null): void {
       const { key, value, partition, logOffset, headers } = record;
+      offsets[partition] = logOffset + 1;
+      if (value !== null && isForeign(record, offset)) {
+        foreign.set(key, record);
+        return;
+      }
+      foreign.delete(key);
       const number = images.find(key);
       const difference = (value === null ? 0 : 1) - (number === -1 ? 0 : 1);
       counts[partition] = (counts[partition] ?? 0) + difference;
-      if (value === null || headers.incarnation === offset?.incarnation) foreign.delete(key);
-      else foreign.set(key, record);
       const change = () => {
         if (value === null) return images.delete(key);
         const seq = Number(headers.seq);
@@ -64,7 +70,6 @@ export function imageReader(
           read.groups.clear();
         }
       }
-      offsets[partition] = logOffset + 1;
     },
     /** Keeps the images as far as they have been read, with the source offset that they go with. */
     keep(topicId: string | null, offset: SourceOffset): Promise<void> {
@@ -72,6 +77,10 @@ export function imageReader(
       return keepImages(read, offset, { topic: topics.current.name, end, schemaId: codec.image.schemaId });
     },
   };
+}
+
+function isForeign({ headers }: LogRecord, offset: SourceOffset | null): boolean {
+  return headers.incarnation !== offset?.incarnation;
 }
 
 /** Whether it only ends reading, for now: the images are those of all records that were taken before. */

@@ -128,7 +128,7 @@ async function readImages(read: ReadImages, restoring: Restoring, after?: TopicE
     for await (const record of session.restore(topic, signal, after)) {
       records += 1;
       if (records % TELL_EVERY === 0) tell(false);
-      const learning = reader.learn(record);
+      const learning = reader.learn(record, offset);
       if (learning) await learning;
       reader.take(record, offset);
       order.look(record);
@@ -178,15 +178,15 @@ class ChangeOrder {
   }
 }
 
+/** Only the latest one counts, so whatever it has replaced need not be readable. */
 async function restoreOffset(deps: RestoreDeps): Promise<SourceOffset | null> {
   const { feed, session, topics, codec, registry, signal } = deps;
-  let offset: SourceOffset | null = null;
-  for await (const record of session.restore(topics.sourceOffset.name, signal)) {
-    if (record.key !== feed.name || record.value === null) continue;
-    await learnWriter(codec.sourceOffset, record, registry);
-    offset = codec.sourceOffset.decode(record.value);
-  }
-  return offset;
+  let latest: LogRecord | null = null;
+  for await (const record of session.restore(topics.sourceOffset.name, signal))
+    if (record.key === feed.name && record.value !== null) latest = record;
+  if (latest === null) return null;
+  await learnWriter(codec.sourceOffset, latest, registry);
+  return codec.sourceOffset.decode(latest.value!);
 }
 
 /**
@@ -283,10 +283,15 @@ function otherImages(topic: string, counts: readonly number[], offset: SourceOff
 }
 
 function foreignImage(feed: FeedDefinition, record: LogRecord, offset: SourceOffset | null): HighwaterError {
+  const { topic, key, headers } = record;
+  const what =
+    headers.incarnation === undefined
+      ? `a value that highwater did not write (key ${key})`
+      : `an image of incarnation ${headers.incarnation} (key ${key})`;
   const known =
     offset === null ? 'there is no source offset' : `the source offset knows ${offset.incarnation}`;
   return new HighwaterError(
     'STATE_DAMAGED',
-    `Topic ${record.topic} holds an image of incarnation ${record.headers.incarnation ?? 'none'} (key ${record.key}), but ${known} for feed ${feed.name}.`,
+    `Topic ${topic} holds ${what}, but ${known} for feed ${feed.name}.`,
   );
 }

@@ -132,6 +132,30 @@ describe('a publisher does not go on', () => {
     });
   });
 
+  const textOf = (topic: string, key: string): ProducerRecord => ({
+    ...{ topic, key, value: Buffer.from('text'), headers: {}, timestamp: 0 },
+  });
+
+  it('from a value of another program', async () => {
+    const { of, takeOverWith } = await changed();
+    const { name } = topics.current;
+    await expect(takeOverWith(name, [...of(name), textOf(name, 'a')])).rejects.toMatchObject({
+      code: 'STATE_DAMAGED',
+      message: expect.stringMatching(/holds a value that highwater did not write \(key a\)/) as string,
+    });
+  });
+
+  it('unless such a value was replaced since', async () => {
+    const { of, takeOverWith } = await changed();
+    for (const [{ name }, key] of [
+      [topics.current, 'a'],
+      [topics.sourceOffset, 'ipos'],
+    ] as const) {
+      const { state } = (await takeOverWith(name, [textOf(name, key), ...of(name)])).deps;
+      expect([state.offset.seq, state.records.size]).toEqual([4, 2]);
+    }
+  });
+
   it('unless all is there', async () => {
     const { of, takeOverWith } = await changed();
     const { state } = (await takeOverWith(topics.current.name, of(topics.current.name))).deps;
