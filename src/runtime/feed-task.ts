@@ -21,7 +21,7 @@ export interface FeedTaskReport {
   readonly error: HighwaterError | null;
   /** The last poll reached the end of the server's records. Also true for a paused feed. */
   readonly complete: boolean;
-  /** Error of the last commit, if the signal came during it or before the next try: nobody tries it again. */
+  /** Error of the last commit, if the signal came before a poll succeeded: nobody tries it again. */
   readonly notCommitted: HighwaterError | null;
 }
 
@@ -89,7 +89,8 @@ export async function runFeedTask(
       trouble = { ...trouble, error };
       return;
     }
-    trouble = { error, failures: trouble.failures + 1 };
+    const notCommitted = ofLog(error) ?? trouble.notCommitted;
+    trouble = { error, failures: trouble.failures + 1, notCommitted };
     const event = eventFor(code, owned !== null);
     if (owned === null && isForOthers(event, trouble.failures)) membership.decline(feed.name);
     const isKept = owned !== null && !endsOwnership(code, trouble.failures);
@@ -134,14 +135,14 @@ export async function runFeedTask(
           trouble = noTrouble;
         }
       } catch (thrown) {
-        if (signal.aborted) return report(ofLog(thrown));
+        if (signal.aborted) return report(ofLog(thrown) ?? trouble.notCommitted);
         if (tenure.isRevoked) continue;
         await answer(asHighwaterError(feed, thrown));
       }
       if (once) break;
       await idle(changes);
     }
-    return report(trouble.failures === 0 ? null : ofLog(trouble.error));
+    return report(trouble.notCommitted);
   } finally {
     await tenure.leave();
   }
@@ -156,9 +157,11 @@ interface Trouble {
   readonly error: HighwaterError | null;
   /** In a row, since the feed was granted. */
   readonly failures: number;
+  /** The last error of the log among them. */
+  readonly notCommitted: HighwaterError | null;
 }
 
-const noTrouble: Trouble = { error: null, failures: 0 };
+const noTrouble: Trouble = { error: null, failures: 0, notCommitted: null };
 
 /** Resolves once a secret was replaced. The signal ends it, too. */
 async function replaced(
