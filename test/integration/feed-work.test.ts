@@ -1,6 +1,8 @@
 import type { Command, Outcome } from '../../src/commands/command';
 import { createInbox, type Inbox } from '../../src/commands/inbox';
+import { HighwaterError } from '../../src/errors';
 import type { Feed } from '../../src/feeds/feed';
+import type { CommitLog } from '../../src/log/commit-log';
 import { type LocalLog, openLocalLog } from '../../src/log/local/local-log';
 import { soleMembership } from '../../src/log/membership';
 import { feedTopics } from '../../src/log/topics';
@@ -237,6 +239,27 @@ it('names a paused feed when it is to poll once', async () => {
 
   expect(await running).toMatchObject({ error: null, complete: true });
   expect(logger.warnings).toEqual([expect.stringContaining('Feed ipos is paused and was not polled.')]);
+});
+
+it('reports a page that was not committed, also after a later failure of the API', async () => {
+  await start();
+  await stopped();
+  log = openLocalLog({ dataDir: folder() });
+  const feed = testFeed('ipos', { pollIntervalMs: 20 });
+  const refused = new HighwaterError('LOG_FAILED', 'the disk is gone');
+  const commit = () => Promise.reject(refused);
+  const acquire: CommitLog['acquire'] = async (...args) =>
+    Object.assign(Object.create(await log.commitLog.acquire(...args)), { commit });
+  const failing = Object.assign(Object.create(log.commitLog), { acquire }) as CommitLog;
+  stop = new AbortController();
+  const failures: string[] = [];
+  const tell: FeedTaskDeps['tell'] = (event) => void (event.kind === 'failed' && failures.push(event.code));
+  running = runFeedTask(feed, { ...taskDeps(feed), log: failing, tell }, false, stop.signal);
+  await until(() => failures.includes('LOG_FAILED'));
+  api.fault({ fault: { kind: 'status', status: 401 }, probability: 1 } as never);
+  await until(() => failures.at(-1) === 'SOURCE_UNAUTHORIZED');
+  stop.abort();
+  expect(await running).toMatchObject({ notCommitted: refused });
 });
 
 describe('a feed with another idField than its records', () => {
