@@ -4,8 +4,8 @@ const words = (text: string) => new Set(text.split(' '));
 
 /** In the names of members that differ from answer to answer: places of pages, counts, times and marks of the answer itself. */
 const CHANGING = words(
-  'total totals count size limit offset skip start page pages per current first last next prev previous after before from to self ' +
-    'cursor token link links url href etag id uuid time timestamp date updated took elapsed duration',
+  'total totals count number size length limit offset skip start index position page pages per current first last next prev previous ' +
+    'after before from to self elements records rows found returned remaining cursor token link links url href etag id uuid time timestamp date updated took elapsed duration',
 );
 /** The same for flags. */
 const CHANGING_FLAGS = words('more next previous first last done end final truncated');

@@ -29,6 +29,14 @@ it.each([
   ['data.users', { code: 0, message: 'OK', data: { users: [] } }, { code: 0, message: 'OK', data: [] }],
   ['data.users', { code: 0, message: 'OK', data: { users: [] } }, { code: 0, message: 'OK' }],
   ['data.users', { time: 1, data: { users: [] } }, { time: 2 }],
+  [
+    '_embedded.orders',
+    {
+      _embedded: { orders: [{ id: 'a' }] },
+      page: { size: 20, totalElements: 1, number: 0, numberOfElements: 1 },
+    },
+    { page: { size: 20, totalElements: 1, number: 1, numberOfElements: 0 } },
+  ],
 ])(
   'an answer without %s is an empty list if all that it holds stood beside the list before',
   async (key, one, two) => {
