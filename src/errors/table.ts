@@ -191,9 +191,10 @@ const answers = {
   },
   SOURCE_WRONG_SHAPE: {
     ...passes,
-    what: "The API answered in another shape. The body is JSON, but neither an array nor an object with an array under the feed's key. The message names the keys of the answer.",
+    what: "The API answered in another shape. The body is JSON, but neither an array nor an object with an array under the feed's key. The message names the keys of the answer, and quotes a short one that holds only texts.",
     now: NOT_EMPTY,
-    remedy: "Check the feed's path, responseKey and paging in highwater.yaml.",
+    remedy:
+      "If the message quotes a limit of requests, lower requestsPerSecond (0.2 is one request in five seconds) or raise pollInterval. Otherwise check the feed's path, responseKey and paging in highwater.yaml.",
     see: apiDown,
   },
   SOURCE_NOT_JSON: {

@@ -19,9 +19,11 @@ import { aroundByte, brokenUtf8, inUtf8 } from './charset';
 import {
   isSomething,
   partialBy,
+  quoted,
   reportedCode,
   reportsError,
   saysFailure,
+  sentenceIn,
   vendorMessage,
 } from './error-report';
 import { saidOfNext } from './more-rows';
@@ -149,7 +151,7 @@ function rowsOf(value: unknown, text: string, answer: Answer): Rows | SourceFail
   if (Array.isArray(value)) return value;
   const said = messageIn(value, answer);
   const message = isSomething(said) ? said : null;
-  const shown = () => excerpt(text, quoting(answer));
+  const shown = () => quoted(text, quoting(answer));
   const reported = () => {
     const code = reportedCode(value, answer) ?? 'SOURCE_REPORTED_ERROR';
     return answered(code, `an error: ${message ?? shown()}`, answer);
@@ -192,7 +194,10 @@ function wrongKey(value: Members, answer: Answer): SourceFailure {
   const found = responseKey === '' ? 'an object, not an array' : `an object without "${responseKey}"`;
   const whose = path === '' ? 'its keys' : `the keys of "${path}"`;
   const list = keys.length === 0 ? 'it has none' : `${whose} are ${named.join(', ')}${more}`;
-  return answered('SOURCE_WRONG_SHAPE', `${found}; ${list}`, answer);
+  // It may be a record.
+  const said = sentenceIn(value, quoting(answer));
+  const quote = said === null ? '' : `; it says: ${said}`;
+  return answered('SOURCE_WRONG_SHAPE', `${found}; ${list}${quote}`, answer);
 }
 
 /** The last object on the way along a dotted path, and the part of the path that leads to it. */
@@ -290,7 +295,7 @@ function describeBody(text: string, answer: Answer): string {
   const encoding = answer.headers['content-encoding'];
   if (encoding !== undefined && text.includes('\ufffd'))
     return `a body in the encoding "${excerpt(encoding, answer.redact)}", not gzip or deflate as asked for`;
-  return `${typeOf(answer)}: ${excerpt(text, quoting(answer))}`;
+  return `${typeOf(answer)}: ${quoted(text, quoting(answer))}`;
 }
 
 function typeOf({ headers, redact }: Answer): string {

@@ -152,7 +152,7 @@ describe('an answer with status 200 is a failure', () => {
       'an error beside no rows': [
         '{"success":false,"error":{"code":104,"info":"Your limit has been reached."},"ipos":[]}',
         'SOURCE_REPORTED_ERROR',
-        ': Your limit has been reached.',
+        ': Your limit has been reached',
       ],
       'reasons of a search server': [
         '{"error":{"root_cause":[{"type":"x","reason":"window too large"}],"reason":"all shards failed"},"status":400}',
@@ -177,6 +177,16 @@ describe('an answer with status 200 is a failure', () => {
         '{"insights":[],"total":0}',
         'SOURCE_WRONG_SHAPE',
         'without "ipos"; its keys are "insights", "total"',
+      ],
+      'a sentence under a key of its own': [
+        '{"Note":"Our standard API call frequency is 5 calls per minute."}',
+        'SOURCE_WRONG_SHAPE',
+        'without "ipos"; its keys are "Note"; it says: Our standard API call frequency is 5 calls per minute',
+      ],
+      'a sentence and a word': [
+        '{"Response":"False","Error Message":"Limit reached"}',
+        'SOURCE_WRONG_SHAPE',
+        'its keys are "Response", "Error Message"; it says: Limit reached',
       ],
       'an object under the key': ['{"ipos":{"a":1}}', 'SOURCE_WRONG_SHAPE', 'an object under "ipos"'],
       'a bare null': ['null', 'SOURCE_WRONG_SHAPE', 'null, not an object'],
@@ -236,6 +246,31 @@ describe('an answer with status 200 is a failure', () => {
     expect(await interpret(JSON.stringify(many))).toMatchObject({
       what: expect.stringMatching(/200.*"k9" and 20 more$/),
     });
+  });
+
+  it.each([
+    '{"Note":"5 calls per minute","Limit":5}',
+    '{"a":"b","c":"d"}',
+    '{"a":"1 2","b":"","c":"","d":"","e":"","f":""}',
+  ])('which quotes only a short object of texts, not %s', async (body) => {
+    expect(await interpret(body)).toMatchObject({
+      what: expect.stringMatching(/its keys are ("\w+"(, )?)+$/),
+    });
+  });
+
+  it('which quotes no text of a feed with omit, since it may be a record', async () => {
+    const body = '{"id":"a","name":"Jane Doe"}';
+    const found = await interpret(body, 200, {}, { omit: ['name'] });
+    expect(found).toMatchObject({ what: expect.stringMatching(/"name"; it says: \(a text that is not/) });
+  });
+
+  it.each([
+    ['{"message":"Slow down."}', 200],
+    ['"Slow down."', 200],
+    ['{"Note":"Slow down..."}', 200],
+    ['Slow down.', 503],
+  ])('whose quotation %s brings no full stop of its own', async (body, status) => {
+    expect(await interpret(body, status)).toMatchObject({ what: expect.stringMatching(/: Slow down$/) });
   });
 });
 
