@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createBreather } from '../async/slices';
 import type { ErrorCode } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
-import { idPaths } from '../feeds/row-keys';
+import { idPaths, rowKeys } from '../feeds/row-keys';
 import { isListOrObject, type ScannedAnswer, scanAnswer, type Unread } from '../json/answer-scan';
 import type { AnswerShape } from '../json/answer-shape';
 import { isObject, type Members, valueAtPath } from '../json/dotted-path';
@@ -52,7 +52,7 @@ export interface ReadRows
 
 export interface PolicyContext
   extends NextPageContext,
-    Pick<FeedDefinition, 'omit' | 'responseKey' | 'updatedField'> {
+    Pick<FeedDefinition, 'omit' | 'responseKey' | 'updatedField' | 'updatedFormat'> {
   readonly echoedToken: EchoedToken;
   readonly readRows?: RowReader | undefined;
   /** The feed's own. */
@@ -163,6 +163,7 @@ function rowsOf(value: unknown, text: string, answer: Answer): Rows | SourceFail
   // Without a key, an object holds no rows.
   const found = responseKey === '' ? undefined : valueAtPath(value, responseKey);
   if (found !== undefined) {
+    if (message === null && isOnlyRow(found, answer) && !reportsError(value, responseKey)) return [found];
     const rows = rowsUnderKey(found, message, answer) ?? reported();
     if (!Array.isArray(rows)) return rows;
     if (rows.length === 0 && reportsError(value, responseKey)) return reported();
@@ -175,6 +176,17 @@ function rowsOf(value: unknown, text: string, answer: Answer): Rows | SourceFail
   if (responseKey !== '' && (isBare || shape.isLike(value, responseKey)))
     return reportsError(value, responseKey) ? reported() : noList;
   return wrongKey(value, answer);
+}
+
+/**
+ * Programs that make JSON of XML write a list of one row as that row. An error has no time of a record, so feeds without
+ * `updatedField` get no such row.
+ */
+function isOnlyRow(found: unknown, feed: Answer): boolean {
+  const keys = rowKeys(feed);
+  return (
+    isObject(found) && feed.updatedField !== null && keys.id(found) !== null && keys.updated(found) !== null
+  );
 }
 
 /** Null if the value under the key is `null` and there is a message: that is an error, not an empty page. */

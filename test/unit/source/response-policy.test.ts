@@ -31,6 +31,7 @@ function interpret(
       shape: new AnswerShape(),
       idField: 'id',
       updatedField: 'updated',
+      updatedFormat: 'seconds',
       omit: [],
       paging: { style: 'page' },
       auth: usualAuth,
@@ -131,6 +132,50 @@ describe('the rows of an answer', () => {
         expect(read).toMatchObject({ kind: 'page', rows: expected, next: null });
       else expect(read).toMatchObject({ kind: 'failure', what: expect.stringContaining(expected) });
     }
+  });
+});
+
+describe('an object in the place of the list', () => {
+  const large = ' '.repeat(2 ** 20);
+
+  it.each(['', large])(
+    'is its only row if it has the id and the time of one, be it small or large',
+    async (more) => {
+      const only = await interpret(
+        `{"count":1,"ipos":{"id":"a","updated":1700000000,"x":1}}${more}`,
+        200,
+        {},
+        { omit: ['x'] },
+      );
+      expect(only).toMatchObject({
+        kind: 'page',
+        rows: [{ id: 'a', updated: 1_700_000_000 }],
+        omitted: new Set(['x']),
+      });
+      const named = {
+        responseKey: 'data.Item',
+        idField: ['k.a', 'b'],
+        updatedField: 'at',
+        updatedFormat: 'iso8601',
+      } as const;
+      const item = '{"k":{"a":1},"b":"c","at":"2026-01-31T00:00:00Z"}';
+      const found = await interpret(`{"data":{"Item":${item}}}${more}`, 200, {}, named);
+      expect(found).toMatchObject({ kind: 'page', rows: [JSON.parse(item)] });
+    },
+  );
+
+  const row = '{"id":"a","updated":1700000000}';
+  it.each<[string, string, Partial<PolicyContext>]>([
+    ['has no time', '{"ipos":{"id":"e1","message":"not found"}}', {}],
+    ['has a time that is none', '{"ipos":{"id":"e1","updated":"soon"}}', {}],
+    ['has no id', '{"ipos":{"updated":1700000000}}', {}],
+    ['is of a feed without times', `{"ipos":${row}}`, { updatedField: null }],
+    ['is beside a message', `{"message":"try later","ipos":${row}}`, {}],
+    ['is beside an error', `{"code":429,"ipos":${row}}`, {}],
+    ['is beside a refusal', `{"success":false,"ipos":${row}}`, {}],
+  ])('is no row if it %s', async (_, body, context) => {
+    for (const more of ['', large])
+      expect(await interpret(`${body}${more}`, 200, {}, context)).toMatchObject({ kind: 'failure' });
   });
 });
 
