@@ -191,9 +191,10 @@ const answers = {
   },
   SOURCE_WRONG_SHAPE: {
     ...passes,
-    what: "The API answered in another shape. The body is JSON, but neither an array nor an object with an array under the feed's key. The message names the keys of the answer.",
+    what: "The API answered in another shape. The body is JSON, but neither an array nor an object with an array under the feed's key. The message names the keys of the answer, and quotes a short one that holds only texts.",
     now: NOT_EMPTY,
-    remedy: "Check the feed's path, responseKey and paging in highwater.yaml.",
+    remedy:
+      "If the message quotes a limit of requests, lower requestsPerSecond (0.2 is one request in five seconds) or raise pollInterval. Otherwise check the feed's path, responseKey and paging in highwater.yaml.",
     see: apiDown,
   },
   SOURCE_NOT_JSON: {
@@ -385,7 +386,8 @@ const feedState = {
     exit: 2,
     what: 'A topic exists with other settings than the feed needs. Two feeds or two uses share its name, or it was created with other settings. On Kafka the message names each wrong setting and the command that fixes it.',
     now: 'The feed was not started and the topic was left as it is.',
-    remedy: 'Give the feed a topic name of its own in highwater.yaml.',
+    remedy:
+      'Run `highwater doctor`: it names the settings that differ, on Kafka with the commands that correct them. If two feeds or two uses share the topic, give the feed a topic name of its own in highwater.yaml.',
     see: 'kafka-topics.md',
   },
 } satisfies Kinds;
@@ -540,9 +542,10 @@ const embeddedLog = {
   },
   LOG_FAILED: {
     ...passes,
-    what: 'The log could not be read or written. SQLite names a reason for which there is no other code.',
+    what: 'The log could not be read or written. SQLite or the brokers name a reason for which there is no other code.',
     now: 'Nothing of the batch was written. It is tried again.',
-    remedy: 'Nothing, if it passes. Otherwise check the disk and the data folder (HIGHWATER_DATA_DIR).',
+    remedy:
+      'Nothing, if it passes. Otherwise look at the reason in the message, and run `highwater doctor`: it tries the log, be it the data folder (HIGHWATER_DATA_DIR) and its disk, or the brokers (KAFKA_BROKERS).',
   },
   LOG_RECORD_REFUSED: {
     ...lasts,

@@ -6,6 +6,9 @@ import { types } from 'node:util';
  */
 export function networkReason(error: unknown): string {
   const { code, message } = innermost(error);
+  // OpenSSL found no TLS in the answer. Node.js names it by EPROTO, and its text has line numbers of OpenSSL.
+  if (/wrong version number|packet length too long/i.test(message))
+    return 'this server speaks http, not https, at this port: write http:// in its address, or name its port for https';
   return code === undefined || message.includes(code) ? message : `${code}: ${message}`;
 }
 

@@ -6,6 +6,7 @@ import type { Logger } from '../logging/logger';
 import { type PollResult, pollFeed } from '../pipeline/poll';
 import { type ReconcileProgress, reconcile } from '../pipeline/rounds/reconcile';
 import { movePosition } from '../pipeline/transaction/transact';
+import type { Rotation } from '../secrets/rotation';
 import { assertSameIdField } from '../state/restore';
 import type { BackfillProgress } from '../state/source-offset';
 import {
@@ -27,6 +28,8 @@ export interface FeedWorkDeps {
   readonly inbox: Inbox;
   readonly logger: Logger;
   readonly tell: Tell;
+  /** The secrets, which an operator may have repaired before `resume`. */
+  readonly rotation: Pick<Rotation, 'look'>;
 }
 
 /** Commands that end a long piece of work instead of waiting for it. */
@@ -53,7 +56,7 @@ const LISTEN_MS = 500;
 export type FeedWork = ReturnType<typeof feedWork>;
 
 /** The work of a feed's owner: commands, polls, and by schedule a reconcile. */
-export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once: boolean) {
+export function feedWork(feed: Feed, { inbox, logger, tell, rotation }: FeedWorkDeps, once: boolean) {
   let nextPollAt = Number.NEGATIVE_INFINITY;
   /** Long work goes on until then, own clock, ms: polls that take longer than their interval would leave it no time. */
   let workUntil = Number.NEGATIVE_INFINITY;
@@ -214,6 +217,8 @@ export function feedWork(feed: Feed, { inbox, logger, tell }: FeedWorkDeps, once
         const turns = turnsOf(owned, request.command, signal);
         const failure = await carryOut(feed, owned, request, signal, turns);
         if (failure !== null) throw failure;
+        // Otherwise the poll would send the secret of before, and report its refusal as if it were new.
+        if (request.command.name === 'resume') await rotation.look(true);
         // These operators want to see the next changes now.
         if (pollsAtOnce.includes(request.command.name)) nextPollAt = Number.NEGATIVE_INFINITY;
         return false;

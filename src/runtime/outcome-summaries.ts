@@ -51,6 +51,8 @@ const UNDATED =
 const reasons: Record<NonNullable<ReconcileResult['why']>, string> = {
   'too-many':
     'that is a larger part of the feed than is deleted unasked; when they are gone, say --allow-deletes with their number',
+  'nothing-shown':
+    'the API showed no record of the feed at all, which proves nothing; no number helps, but a record that the API shows does',
   'rows-without-id': 'rows without an id came, and any of them may be one of these records',
   'not-proved':
     'the answers around them do not prove that they are gone; no number helps, but a later record that the API shows does',

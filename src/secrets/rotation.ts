@@ -31,7 +31,7 @@ interface Source {
   readonly name: string;
   /** Earlier values and the current one. They stay hidden. */
   readonly recent: string[];
-  look(): unknown;
+  look(now: boolean): unknown;
 }
 
 /** Files are looked at no more often than this, in ms. */
@@ -72,9 +72,13 @@ export class Rotation {
     return (token) => this.keep(recent, [token]);
   }
 
-  /** Looks at every source. @returns `changes` */
-  async look(): Promise<number> {
-    for (const source of this.sources) await source.look();
+  /**
+   * Looks at every source.
+   * @param now also at a source that was looked at a moment ago: somebody says that it is repaired
+   * @returns `changes`
+   */
+  async look(now = false): Promise<number> {
+    for (const source of this.sources) await source.look(now);
     return this.changes;
   }
 
@@ -168,9 +172,11 @@ export class Rotation {
       await running;
       return true;
     };
-    const look = async (): Promise<void> => {
+    const look = async (now = false): Promise<void> => {
       const pauseMs = current === '' ? FIRST_RUN_MS : RUN_MS;
-      if (current === refused) await runOnce(() => performance.now() - ranAt >= pauseMs);
+      // One that runs already may have begun before the repair.
+      if (now) await running;
+      if (current === refused) await runOnce(() => now || performance.now() - ranAt >= pauseMs);
     };
     this.sources.push({ name, recent, look });
     return {

@@ -220,10 +220,11 @@ async function answerOf(deps: AskDeps, onStatus: (status: number) => void): Prom
   const receivedAtMs = now();
   const agedMs = ages.ageOf(`${address} ${body ?? ''}`, response.headers, receivedAtMs);
   const { continuation, readRows } = page;
-  const { idField, omit, responseKey, updatedField } = feed;
+  const { idField, omit, responseKey, updatedField, updatedFormat } = feed;
   const read = await interpretResponse(response, {
     ...asked,
-    ...{ idField, omit, responseKey, updatedField, readRows, signal, nowMs: receivedAtMs },
+    ...{ idField, omit, responseKey, updatedField, updatedFormat },
+    ...{ readRows, signal, nowMs: receivedAtMs },
     shape: deps.shape,
     echoedToken: deps.echoed,
     mayBeUnmodified: feed.parameters.updatedSince !== null && continuation === undefined,

@@ -145,7 +145,26 @@ export function reportedCode(
 /** The message of an error report, in any of the vendor's shapes; null if there is none. */
 export function vendorMessage(value: unknown, redact: Redact): string | null {
   const message = messageOf(value);
-  return message === null || message.trim() === '' ? null : excerpt(message, redact);
+  return message === null || message.trim() === '' ? null : quoted(message, redact);
+}
+
+/** Enough for a text and what names its kind. */
+const MOST_TEXTS = 5;
+
+/**
+ * The sentence of a short object that came instead of the rows, under a key of any name: `{"Note": "5 calls per minute"}`. Null if it
+ * has other values than texts, or no sentence.
+ */
+export function sentenceIn(members: Members, redact: Redact): string | null {
+  const texts = Object.values(members).map((value) => (typeof value === 'string' ? value : null));
+  if (texts.length > MOST_TEXTS || texts.includes(null)) return null;
+  const sentences = joined(texts.filter((text) => /\S\s+\S/.test(text ?? '')));
+  return sentences === null ? null : quoted(sentences, redact);
+}
+
+/** A foreign text within a sentence of ours, which has a full stop of its own. */
+export function quoted(text: string, redact: Redact): string {
+  return excerpt(text, redact).replace(/\.+$/, '');
 }
 
 /** Nesting of a message. An answer must not decide the depth of the stack. */

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createBreather } from '../async/slices';
 import type { ErrorCode } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
-import { idPaths } from '../feeds/row-keys';
+import { idPaths, rowKeys } from '../feeds/row-keys';
 import { isListOrObject, type ScannedAnswer, scanAnswer, type Unread } from '../json/answer-scan';
 import type { AnswerShape } from '../json/answer-shape';
 import { isObject, type Members, valueAtPath } from '../json/dotted-path';
@@ -19,9 +19,11 @@ import { aroundByte, brokenUtf8, inUtf8 } from './charset';
 import {
   isSomething,
   partialBy,
+  quoted,
   reportedCode,
   reportsError,
   saysFailure,
+  sentenceIn,
   vendorMessage,
 } from './error-report';
 import { saidOfNext } from './more-rows';
@@ -50,7 +52,7 @@ export interface ReadRows
 
 export interface PolicyContext
   extends NextPageContext,
-    Pick<FeedDefinition, 'omit' | 'responseKey' | 'updatedField'> {
+    Pick<FeedDefinition, 'omit' | 'responseKey' | 'updatedField' | 'updatedFormat'> {
   readonly echoedToken: EchoedToken;
   readonly readRows?: RowReader | undefined;
   /** The feed's own. */
@@ -149,7 +151,7 @@ function rowsOf(value: unknown, text: string, answer: Answer): Rows | SourceFail
   if (Array.isArray(value)) return value;
   const said = messageIn(value, answer);
   const message = isSomething(said) ? said : null;
-  const shown = () => excerpt(text, quoting(answer));
+  const shown = () => quoted(text, quoting(answer));
   const reported = () => {
     const code = reportedCode(value, answer) ?? 'SOURCE_REPORTED_ERROR';
     return answered(code, `an error: ${message ?? shown()}`, answer);
@@ -161,6 +163,7 @@ function rowsOf(value: unknown, text: string, answer: Answer): Rows | SourceFail
   // Without a key, an object holds no rows.
   const found = responseKey === '' ? undefined : valueAtPath(value, responseKey);
   if (found !== undefined) {
+    if (message === null && isOnlyRow(found, answer) && !reportsError(value, responseKey)) return [found];
     const rows = rowsUnderKey(found, message, answer) ?? reported();
     if (!Array.isArray(rows)) return rows;
     if (rows.length === 0 && reportsError(value, responseKey)) return reported();
@@ -173,6 +176,17 @@ function rowsOf(value: unknown, text: string, answer: Answer): Rows | SourceFail
   if (responseKey !== '' && (isBare || shape.isLike(value, responseKey)))
     return reportsError(value, responseKey) ? reported() : noList;
   return wrongKey(value, answer);
+}
+
+/**
+ * Programs that make JSON of XML write a list of one row as that row. An error has no time of a record, so feeds without
+ * `updatedField` get no such row.
+ */
+function isOnlyRow(found: unknown, feed: Answer): boolean {
+  const keys = rowKeys(feed);
+  return (
+    isObject(found) && feed.updatedField !== null && keys.id(found) !== null && keys.updated(found) !== null
+  );
 }
 
 /** Null if the value under the key is `null` and there is a message: that is an error, not an empty page. */
@@ -192,7 +206,10 @@ function wrongKey(value: Members, answer: Answer): SourceFailure {
   const found = responseKey === '' ? 'an object, not an array' : `an object without "${responseKey}"`;
   const whose = path === '' ? 'its keys' : `the keys of "${path}"`;
   const list = keys.length === 0 ? 'it has none' : `${whose} are ${named.join(', ')}${more}`;
-  return answered('SOURCE_WRONG_SHAPE', `${found}; ${list}`, answer);
+  // It may be a record.
+  const said = sentenceIn(value, quoting(answer));
+  const quote = said === null ? '' : `; it says: ${said}`;
+  return answered('SOURCE_WRONG_SHAPE', `${found}; ${list}${quote}`, answer);
 }
 
 /** The last object on the way along a dotted path, and the part of the path that leads to it. */
@@ -290,7 +307,7 @@ function describeBody(text: string, answer: Answer): string {
   const encoding = answer.headers['content-encoding'];
   if (encoding !== undefined && text.includes('\ufffd'))
     return `a body in the encoding "${excerpt(encoding, answer.redact)}", not gzip or deflate as asked for`;
-  return `${typeOf(answer)}: ${excerpt(text, quoting(answer))}`;
+  return `${typeOf(answer)}: ${quoted(text, quoting(answer))}`;
 }
 
 function typeOf({ headers, redact }: Answer): string {

@@ -12,6 +12,8 @@ let address: string;
 /** JSON texts of the rows. */
 let rows: string[];
 const cursors = new Set<string>();
+/** A list of one row is written as that row. */
+let isLoneRowBare: boolean;
 let charset: string | null;
 let encode: (text: string) => Buffer;
 
@@ -34,6 +36,7 @@ const itemSchema = {
 
 beforeEach(async () => {
   rows = [];
+  isLoneRowBare = false;
   charset = null;
   encode = (text) => Buffer.from(text);
   server = fastify({ forceCloseConnections: true });
@@ -42,7 +45,9 @@ beforeEach(async () => {
     const isFirst = (query.offset ?? '0') === '0' && query.cursor === undefined;
     if (query.cursor !== undefined) cursors.add(query.cursor);
     const next = isFirst && query.offset === undefined ? ',"next":653247040368672769' : '';
-    const body = `{"items":[${isFirst ? rows.join(',') : ''}]${next}}`;
+    const shown = isFirst ? rows : [];
+    const list = isLoneRowBare && shown.length === 1 ? shown[0] : `[${shown.join(',')}]`;
+    const body = `{"items":${list}${next}}`;
     const type = charset === null ? 'application/json' : `application/json; charset=${charset}`;
     return reply.header('content-type', type).send(encode(body));
   });
@@ -122,6 +127,21 @@ it('an id may be a long of 64 bits, and its text is the key', async () => {
 describe.each(['bytes', 'objects'] as const)('rows that become %s', (readBy) => {
   const now = Math.floor(Date.now() / 1000);
   beforeEach(() => declare(readBy));
+
+  it('may be one row without a list around it, as programs write that make JSON of XML', async () => {
+    isLoneRowBare = true;
+    const row = (id: string, name: string, updated: number) =>
+      `{"id":"${id}","updated":${updated},"name":"${name}"}`;
+    rows = [row('a', 'A', now - 50), row('b', 'B', now - 49)];
+    await highwater('run', '--once');
+    rows = [row('b', 'C', now)];
+    await highwater('run', '--once');
+    expect((await topic('items')).map(({ key, value }) => [value.op, key, value.after.name])).toEqual([
+      ['r', 'a', 'A'],
+      ['r', 'b', 'B'],
+      ['u', 'b', 'C'],
+    ]);
+  });
 
   it('keep every digit of their numbers, and a change by one is a change', async () => {
     const row = (id: string, parent: string, updated: number) =>

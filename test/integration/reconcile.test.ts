@@ -205,6 +205,8 @@ it('deletes nothing of a feed that answers nothing at all, whatever is allowed',
   await start(10);
   for (const key of keys()) api.stores.ipos.remove(key);
 
+  // It asks for no number, since none helps.
+  expect(await reconciled()).toMatchObject({ deleted: 0, missing: 10, why: 'nothing-shown' });
   expect(await reconciled({ allowDeletes: 1_000 })).toMatchObject({
     deleted: 0,
     missing: 10,

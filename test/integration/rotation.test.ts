@@ -1,5 +1,8 @@
-import { renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { askOwner } from '../../src/commands/ask-owner';
+import { commandsTopic } from '../../src/log/topics';
+import { deadline } from '../support/log-records';
 import { until } from '../support/until';
 import { type WorkerWorld, workerWorld } from '../support/world';
 
@@ -74,4 +77,20 @@ it('a refusal says why the token could not be read again, and shows neither toke
     /401 .*; the token comes from apiTokenCommand; it cannot be read again: the command ended with exit code 1 and said: \[redacted\]/,
   );
   expect(logger.warnings[0]).not.toMatch(/sesame|cat /);
+});
+
+it('resume uses the token of a command that was repaired just now, and reports no old failure', async () => {
+  const broken = path.join(folder(), 'broken');
+  await startReading({ HIGHWATER_API_TOKEN_COMMAND: `test ! -e ${broken} && cat ${file()}` });
+  writeFileSync(broken, '');
+  write(second);
+  accept(second);
+  await until(() => logger.warnings.length > 0);
+  rmSync(broken);
+  const { commitLog: log, registry } = world.log;
+  const asked = { log, registry, topic: commandsTopic('highwater', ''), instance: 'asker:1' };
+  const answer = await askOwner('ipos', { name: 'resume' }, { ...asked, acceptWithinMs: 10_000 }, deadline());
+  expect(answer).toMatchObject({ kind: 'answered', outcome: { ok: true } });
+  await goesOn();
+  expect(logger.warnings).toHaveLength(1);
 });

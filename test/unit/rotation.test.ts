@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Rotation } from '../../src/secrets/rotation';
 import type { Read } from '../../src/secrets/secret-command';
@@ -135,6 +135,18 @@ describe('a secret from a command', () => {
     expect([await rotation.look(), await secret.isReplaced('first'), runs()]).toEqual([0, false, 1]);
     jest.advanceTimersByTime(1);
     expect([await rotation.look(), secret.value, runs()]).toEqual([1, 'second', 2]);
+  });
+
+  it('is asked for again at once when somebody says that it is repaired, if it was refused', async () => {
+    const secret = fromCommand();
+    expect([await rotation.look(true), existsSync(path.join(folder(), 'runs'))]).toEqual([0, false]);
+    const refused = secret.isReplaced('first');
+    // This run may have begun before the repair.
+    const looked = rotation.look(true);
+    expect([await refused, await looked, runs()]).toEqual([false, 0, 2]);
+    writeFileSync(file(), 'second\n');
+    expect([await rotation.look(true), secret.value, runs()]).toEqual([1, 'second', 3]);
+    expect([await rotation.look(true), runs()]).toEqual([1, 3]);
   });
 
   it('keeps its value when the command fails, and says why without the secret', async () => {

@@ -81,6 +81,7 @@ export function openEndpoint(
       shape: new AnswerShape(),
       idField: 'id',
       updatedField: 'updated',
+      updatedFormat: 'seconds',
       paging: { style: 'none' },
       omit: [],
       auth: access.auth,

@@ -30,6 +30,8 @@ interface Work {
   /** When the last line was written. */
   lineMs: number;
   progress: (nowMs: number, sinceMs: number) => Progress;
+  /** For the newest line, which nothing may follow for long: the work may have come to a pause. */
+  timer?: NodeJS.Timeout | undefined;
 }
 
 /**
@@ -79,31 +81,40 @@ export function progressScreen(
     /**
      * Shows the progress of a task, or updates it.
      * @param progress is called with each frame; `sinceMs` is the time of the first call for this task
-     * @param line describes the progress if lines cannot be overwritten; called now and then
+     * @param line describes the progress if lines cannot be overwritten; called now and then, and in time for the newest progress
      */
-    set(key: string, progress: Work['progress'], line?: () => void): void {
+    set(key: string, progress: Work['progress'], line: () => void = () => undefined): void {
       const now = Date.now();
-      const work = works.get(key) ?? { sinceMs: now, lineMs: now, progress };
+      const work: Work = works.get(key) ?? { sinceMs: now, lineMs: now, progress };
       work.progress = progress;
       works.set(key, work);
       if (region !== null) {
         timer ??= setInterval(draw, FRAME_MS).unref();
         // Work that leaves no time for timers still shows how it goes.
         if (now - drawnAt >= FRAME_MS) draw();
-      } else if (now - work.lineMs >= LINE_EVERY_MS) {
-        work.lineMs = now;
-        line?.();
+        return;
       }
+      clearTimeout(work.timer);
+      const say = (): void => {
+        work.lineMs = Date.now();
+        line();
+      };
+      // Work that leaves no time for timers still has its lines.
+      const restMs = work.lineMs + LINE_EVERY_MS - now;
+      if (restMs <= 0) say();
+      else work.timer = setTimeout(say, restMs).unref();
     },
     /** That work is over. @returns how long it was shown, ms */
     remove(key: string): number {
       const ms = Date.now() - (works.get(key)?.sinceMs ?? Date.now());
+      clearTimeout(works.get(key)?.timer);
       works.delete(key);
       if (works.size === 0) stop();
       return ms;
     },
     /** Takes the progress away and gives the terminal back. */
     end(): void {
+      for (const { timer: late } of works.values()) clearTimeout(late);
       works.clear();
       stop();
     },

@@ -63,6 +63,7 @@ export interface ReconcileResult {
   readonly withheldIds: readonly string[];
   readonly why:
     | 'too-many'
+    | 'nothing-shown'
     | 'rows-without-id'
     | 'not-proved'
     | 'round-number'
@@ -150,7 +151,8 @@ export async function reconcile(
     if (allowDeletes === null && withoutId > 0) return withheld('rows-without-id');
     if (missing.count > (allowDeletes ?? (await deletedUnasked(deps)))) {
       if (!options.dryRun) await movePosition(deps, { withheld_deletes: missing.count });
-      return withheld('too-many');
+      // The probe needs a known record among the answers, so that no number would help.
+      return withheld(missing.count === (await inScope(state)) ? 'nothing-shown' : 'too-many');
     }
 
     const probe = await absenceProbe(deps, isMissing, signal);

@@ -174,6 +174,15 @@ describe('the problems of a feed', () => {
   const codes = ({ problems }: ReturnType<typeof own>) =>
     problems.map(({ code, severity }) => `${severity} ${code}`);
 
+  it('names no number of deletes where none helps: the API showed nothing', () => {
+    const [problem] = own({ withheld_deletes: 60, record_count: 60 }).problems;
+    expect(problem).toMatchObject({
+      code: 'DELETES_WITHHELD',
+      remedy: expect.stringMatching(/No number .* helps/),
+    });
+    expect(problem!.remedy).not.toContain('--allow-deletes 60');
+  });
+
   it('names the reason of the latest dead letter, the deletes that were withheld, and members that drifted', () => {
     const drift = [
       { path: 'cusip', type: 'text', expected: null, count: 3 },

@@ -1,6 +1,8 @@
 import type { Outcome } from '../../../src/commands/command';
 import { createInbox } from '../../../src/commands/inbox';
 import { feedWork } from '../../../src/runtime/feed-work';
+import type { Tell } from '../../../src/runtime/publisher-events';
+import { Rotation } from '../../../src/secrets/rotation';
 import { endsWithTest } from '../../support/ends';
 import { NOW, styledPublisher } from '../../support/styled-publisher';
 
@@ -12,7 +14,7 @@ it('deletes nothing if a pause ends the poll that comes last in a reconcile', as
   vendor.rows.delete('r20');
   const inbox = createInbox();
   const { signal } = new AbortController();
-  const work = feedWork(feed, { inbox, logger, tell: () => {} }, false);
+  const work = feedWork(feed, { inbox, logger, tell: () => {}, rotation: new Rotation() }, false);
   await work.turn(publisher.owned(), signal);
 
   let scan = 0;
@@ -55,7 +57,8 @@ it('a reconcile comes on between polls that take longer than their interval', as
   };
   const inbox = createInbox();
   const told: string[] = [];
-  const work = feedWork(feed, { inbox, logger, tell: ({ kind }) => void told.push(kind) }, false);
+  const tell: Tell = ({ kind }) => void told.push(kind);
+  const work = feedWork(feed, { inbox, logger, tell, rotation: new Rotation() }, false);
   const answers: Outcome[] = [];
   inbox.put({
     command: { name: 'reconcile', dryRun: false, allowDeletes: null },
@@ -85,7 +88,8 @@ it('a reconcile after a poll of an hour, such as a first snapshot, leaves no hou
   };
   const inbox = createInbox();
   const told: string[] = [];
-  const work = feedWork(feed, { inbox, logger, tell: ({ kind }) => void told.push(kind) }, false);
+  const tell: Tell = ({ kind }) => void told.push(kind);
+  const work = feedWork(feed, { inbox, logger, tell, rotation: new Rotation() }, false);
   const { signal } = new AbortController();
   await work.turn(publisher.owned(), signal);
   expect(laterMs).toBeGreaterThan(3_600_000);

@@ -31,6 +31,7 @@ function interpret(
       shape: new AnswerShape(),
       idField: 'id',
       updatedField: 'updated',
+      updatedFormat: 'seconds',
       omit: [],
       paging: { style: 'page' },
       auth: usualAuth,
@@ -134,6 +135,50 @@ describe('the rows of an answer', () => {
   });
 });
 
+describe('an object in the place of the list', () => {
+  const large = ' '.repeat(2 ** 20);
+
+  it.each(['', large])(
+    'is its only row if it has the id and the time of one, be it small or large',
+    async (more) => {
+      const only = await interpret(
+        `{"count":1,"ipos":{"id":"a","updated":1700000000,"x":1}}${more}`,
+        200,
+        {},
+        { omit: ['x'] },
+      );
+      expect(only).toMatchObject({
+        kind: 'page',
+        rows: [{ id: 'a', updated: 1_700_000_000 }],
+        omitted: new Set(['x']),
+      });
+      const named = {
+        responseKey: 'data.Item',
+        idField: ['k.a', 'b'],
+        updatedField: 'at',
+        updatedFormat: 'iso8601',
+      } as const;
+      const item = '{"k":{"a":1},"b":"c","at":"2026-01-31T00:00:00Z"}';
+      const found = await interpret(`{"data":{"Item":${item}}}${more}`, 200, {}, named);
+      expect(found).toMatchObject({ kind: 'page', rows: [JSON.parse(item)] });
+    },
+  );
+
+  const row = '{"id":"a","updated":1700000000}';
+  it.each<[string, string, Partial<PolicyContext>]>([
+    ['has no time', '{"ipos":{"id":"e1","message":"not found"}}', {}],
+    ['has a time that is none', '{"ipos":{"id":"e1","updated":"soon"}}', {}],
+    ['has no id', '{"ipos":{"updated":1700000000}}', {}],
+    ['is of a feed without times', `{"ipos":${row}}`, { updatedField: null }],
+    ['is beside a message', `{"message":"try later","ipos":${row}}`, {}],
+    ['is beside an error', `{"code":429,"ipos":${row}}`, {}],
+    ['is beside a refusal', `{"success":false,"ipos":${row}}`, {}],
+  ])('is no row if it %s', async (_, body, context) => {
+    for (const more of ['', large])
+      expect(await interpret(`${body}${more}`, 200, {}, context)).toMatchObject({ kind: 'failure' });
+  });
+});
+
 describe('an answer with status 200 is a failure', () => {
   it.each(
     namedRows({
@@ -152,7 +197,7 @@ describe('an answer with status 200 is a failure', () => {
       'an error beside no rows': [
         '{"success":false,"error":{"code":104,"info":"Your limit has been reached."},"ipos":[]}',
         'SOURCE_REPORTED_ERROR',
-        ': Your limit has been reached.',
+        ': Your limit has been reached',
       ],
       'reasons of a search server': [
         '{"error":{"root_cause":[{"type":"x","reason":"window too large"}],"reason":"all shards failed"},"status":400}',
@@ -177,6 +222,16 @@ describe('an answer with status 200 is a failure', () => {
         '{"insights":[],"total":0}',
         'SOURCE_WRONG_SHAPE',
         'without "ipos"; its keys are "insights", "total"',
+      ],
+      'a sentence under a key of its own': [
+        '{"Note":"Our standard API call frequency is 5 calls per minute."}',
+        'SOURCE_WRONG_SHAPE',
+        'without "ipos"; its keys are "Note"; it says: Our standard API call frequency is 5 calls per minute',
+      ],
+      'a sentence and a word': [
+        '{"Response":"False","Error Message":"Limit reached"}',
+        'SOURCE_WRONG_SHAPE',
+        'its keys are "Response", "Error Message"; it says: Limit reached',
       ],
       'an object under the key': ['{"ipos":{"a":1}}', 'SOURCE_WRONG_SHAPE', 'an object under "ipos"'],
       'a bare null': ['null', 'SOURCE_WRONG_SHAPE', 'null, not an object'],
@@ -236,6 +291,31 @@ describe('an answer with status 200 is a failure', () => {
     expect(await interpret(JSON.stringify(many))).toMatchObject({
       what: expect.stringMatching(/200.*"k9" and 20 more$/),
     });
+  });
+
+  it.each([
+    '{"Note":"5 calls per minute","Limit":5}',
+    '{"a":"b","c":"d"}',
+    '{"a":"1 2","b":"","c":"","d":"","e":"","f":""}',
+  ])('which quotes only a short object of texts, not %s', async (body) => {
+    expect(await interpret(body)).toMatchObject({
+      what: expect.stringMatching(/its keys are ("\w+"(, )?)+$/),
+    });
+  });
+
+  it('which quotes no text of a feed with omit, since it may be a record', async () => {
+    const body = '{"id":"a","name":"Jane Doe"}';
+    const found = await interpret(body, 200, {}, { omit: ['name'] });
+    expect(found).toMatchObject({ what: expect.stringMatching(/"name"; it says: \(a text that is not/) });
+  });
+
+  it.each([
+    ['{"message":"Slow down."}', 200],
+    ['"Slow down."', 200],
+    ['{"Note":"Slow down..."}', 200],
+    ['Slow down.', 503],
+  ])('whose quotation %s brings no full stop of its own', async (body, status) => {
+    expect(await interpret(body, status)).toMatchObject({ what: expect.stringMatching(/: Slow down$/) });
   });
 });
 

@@ -120,12 +120,17 @@ describe('the token stays out of errors and logs (I10)', () => {
     expect(error.message).toContain('Basic [redacted]');
   });
 
-  it('when nobody listens at the address, or the name is unknown', async () => {
+  it('when nobody listens at the address, the name is unknown, or the server speaks no TLS', async () => {
     const api = await server(() => {});
     await api.stop();
+    const plain = await server(() => {});
     for (const [url, reason] of [
       [api.url, /ECONNREFUSED/],
       ['http://no-such-host.invalid', /ENOTFOUND|EAI_AGAIN/],
+      [
+        plain.url.replace('http:', 'https:'),
+        /\(this server speaks http, not https.* write http:\/\/ in its address/,
+      ],
     ] as const) {
       const error = await failureOf(source(url).fetchPage(feed, page, never));
       expect(error.code).toBe('SOURCE_UNREACHABLE');
