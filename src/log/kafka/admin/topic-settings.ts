@@ -41,8 +41,29 @@ export async function prepareTopics(
     deps.logger.warn(leftOut, { feed: topics.feed, do: LEFT_OUT_REMEDY }),
   );
   warn(topics.feed, reports, deps);
-  return new Map(reports.map((report) => [report.spec.name, layout(report)]));
+  return layoutsOf(reports);
 }
+
+/**
+ * Looks at the topics of a feed that is being published: somebody may have changed their settings. Creates nothing.
+ * @returns as `prepareTopics`; null if a topic is missing, or its settings may not be seen
+ * @throws as `prepareTopics`
+ */
+export async function verifyTopics(
+  topics: FeedTopics,
+  deps: Parameters<typeof prepareTopics>[1],
+): Promise<ReadonlyMap<string, TopicLayout> | null> {
+  const wanted = roledTopics(topics);
+  const reports = await withAdmin(deps, (asking) =>
+    settled(new Map(), asking, async () => inspect(wanted, await describe(wanted, asking), asking)),
+  );
+  refuseWrong(`feed ${topics.feed}`, reports, deps);
+  warn(topics.feed, reports, deps);
+  return reports.some(({ settings }) => settings === null) ? null : layoutsOf(reports);
+}
+
+const layoutsOf = (reports: readonly TopicReport[]): ReadonlyMap<string, TopicLayout> =>
+  new Map(reports.map((report) => [report.spec.name, layout(report)]));
 
 /** Creates a topic that belongs to no feed when it is missing, else verifies it. @throws as prepareTopics */
 export async function prepareSharedTopic(spec: SharedTopicSpec, deps: TopicDeps): Promise<TopicLayout> {
@@ -75,9 +96,13 @@ async function prepare(
     });
     return settled(settings, asking, () => inspect(wanted, described, asking));
   });
-  const wrong = reports.flatMap(({ verdict }) => verdict.wrong);
-  if (wrong.length > 0) throw mismatch(whose, wrong, deps.cluster);
+  refuseWrong(whose, reports, deps);
   return reports;
+}
+
+function refuseWrong(whose: string, reports: readonly TopicReport[], { cluster }: TopicDeps): void {
+  const wrong = reports.flatMap(({ verdict }) => verdict.wrong);
+  if (wrong.length > 0) throw mismatch(whose, wrong, cluster);
 }
 
 /** The existing topics of a feed, or one shared topic. Changes nothing. @throws as `prepareTopics`, without LOG_TOPIC_MISMATCH */
