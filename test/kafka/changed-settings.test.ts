@@ -18,20 +18,33 @@ beforeEach(() => {
   topics = feedTopics(ipos, kafka.prefix());
 });
 
-const log = () => kafka.log({ limits: { settingsMs: 50 } });
+const log = (limits = { settingsMs: 50 }) => kafka.log({ limits });
 
-async function publisher(): Promise<ChangeWriter> {
+async function publisher(limits?: { readonly settingsMs: number }): Promise<ChangeWriter> {
   const config = { url: kafka.registryUrl(), auth: null, registration: 'register' } as const;
   const registry = confluentRegistry(config, { logger: quietLogger() });
-  const writer = await changeWriter({ commitLog: log(), registry }, kafka.prefix());
+  const writer = await changeWriter({ commitLog: log(limits), registry }, kafka.prefix());
   endsWithTest(() => writer.close());
   return writer;
 }
 
-async function change(topic: string, name: string, value: string): Promise<void> {
-  const configEntries = [{ name, value }];
+/** Other settings of a topic get the defaults of the brokers. */
+async function change(topic: string, settings: Readonly<Record<string, string>>): Promise<void> {
+  const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
   const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }];
   await (await kafka.admin()).alterConfigs({ validateOnly: false, resources });
+}
+
+const policy = (topic: string, value: string) => change(topic, { 'cleanup.policy': value });
+
+/** Lets topics take records of up to so many bytes. */
+async function limit(of: readonly { readonly name: string }[], bytes: number): Promise<void> {
+  const policies = { [topics.current.name]: 'compact', [topics.deadLetters.name]: 'compact,delete' };
+  for (const { name } of of)
+    await change(name, {
+      'cleanup.policy': policies[name] ?? 'delete',
+      'max.message.bytes': String(bytes),
+    });
 }
 
 async function addPartition({ name }: { readonly name: string }): Promise<void> {
@@ -42,17 +55,17 @@ it.each([
   [
     'images that are deleted by their age',
     'cleanup.policy of \\S+\\.current is delete, expected compact',
-    () => change(topics.current.name, 'cleanup.policy', 'delete'),
+    () => policy(topics.current.name, 'delete'),
   ],
   [
     'a source offset that is deleted by its age',
     'cleanup.policy of \\S+\\.source-offset is delete, expected compact',
-    () => change(topics.sourceOffset.name, 'cleanup.policy', 'delete'),
+    () => policy(topics.sourceOffset.name, 'delete'),
   ],
   [
     'events that are compacted',
     'cleanup.policy of \\S+ipos is compact, expected delete',
-    () => change(topics.changes.name, 'cleanup.policy', 'compact'),
+    () => policy(topics.changes.name, 'compact'),
   ],
   [
     'a second partition of the source offset',
@@ -84,23 +97,26 @@ async function writingOn(write: ChangeWriter['write']): Promise<void> {
 it('a larger max.message.bytes counts at once for an owner, and so does a smaller one', async () => {
   const session = await log().acquire(topics, new AbortController().signal);
   const all = [topics.changes, topics.current, topics.deadLetters, ...topics.transitions];
-  const limit = async (bytes: number) => {
-    const policies = { [topics.current.name]: 'compact', [topics.deadLetters.name]: 'compact,delete' };
-    const admin = await kafka.admin();
-    const resources = all.map(({ name }) => ({
-      type: ConfigResourceTypes.TOPIC,
-      name,
-      configEntries: [
-        { name: 'cleanup.policy', value: policies[name] ?? 'delete' },
-        { name: 'max.message.bytes', value: String(bytes) },
-      ],
-    }));
-    await admin.alterConfigs({ validateOnly: false, resources });
-  };
   expect(session.maxRecordBytes).toBeLessThan(1_048_588);
-  await limit(3_000_000);
+  await limit(all, 3_000_000);
   await until(() => session.maxRecordBytes > 2_900_000);
-  await limit(50_000);
+  await limit(all, 50_000);
   await until(() => session.maxRecordBytes < 50_000);
   await session.release();
+}, 60_000);
+
+it('a smaller max.message.bytes that an owner does not know yet is named, with the topic and the command', async () => {
+  const { write } = await publisher({ settingsMs: 1_000_000 });
+  await write({ id: 'a', status: 'Filed' });
+  await limit([topics.current], 1_000);
+  const failure = await failureOf(write({ id: 'b'.repeat(3_000), status: 'Filed' }));
+  expect(failure).toMatchObject({
+    code: 'LOG_FAILED',
+    message: expect.stringMatching(
+      new RegExp(
+        `refuse records for ${topics.current.name} as too large \\(MESSAGE_TOO_LARGE\\): max.message.bytes of the topic was lowered$`,
+      ),
+    ),
+    remedy: expect.stringContaining(`--entity-name ${topics.current.name} --add-config max.message.bytes=`),
+  });
 }, 60_000);

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import type { FeedTopics, SharedTopicSpec } from '../../commit-log';
+import { DEFAULT_MESSAGE_BYTES } from '../connection/kafka-failure';
 import {
   type Asking,
   describe,
@@ -150,16 +151,13 @@ async function settled(
 
 const lookAgainMs = 3_000;
 
-/** Kafka's own default of max.message.bytes. */
-const defaultMaxMessageBytes = 1_048_588;
-
 /**
  * The brokers count the batch as it comes, compressed. A batch of one record adds its framing; a codec that finds nothing to
  * save adds less than a thousandth.
  */
 function layout({ exists, settings }: TopicReport): TopicLayout {
   const told = Number(settings?.get('max.message.bytes') ?? Number.NaN);
-  const limit = Number.isInteger(told) && told > 0 ? told : defaultMaxMessageBytes;
+  const limit = Number.isInteger(told) && told > 0 ? told : DEFAULT_MESSAGE_BYTES;
   const maxRecordBytes = Math.max(limit - 1_024 - Math.ceil(limit / 1_000), 1);
   return { partitions: exists?.partitions ?? 0, maxRecordBytes };
 }
