@@ -119,7 +119,7 @@ function timeRefused(chain: readonly Error[], asked: Asked | undefined): { what:
   };
 }
 
-/** What the brokers say of records that are larger than max.message.bytes of their topic, or than a segment of it. */
+/** The brokers' answers to records that are larger than max.message.bytes of their topic, or than a segment of it. */
 export const TOO_LARGE: readonly string[] = ['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'];
 /** Kafka's own default of max.message.bytes. */
 export const DEFAULT_MESSAGE_BYTES = 1_048_588;
