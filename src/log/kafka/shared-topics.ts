@@ -6,7 +6,7 @@ import { partitionOf } from '../partitioner';
 import type { TopicDeps } from './admin/topic-admin';
 import { prepareSharedTopic, type TopicLayout } from './admin/topic-settings';
 import { clientRetry, drop } from './connection/cluster';
-import { isProtocolError, kafkaFailure, TOO_LARGE } from './connection/kafka-failure';
+import { isProtocolError, kafkaFailure } from './connection/kafka-failure';
 
 /** What the brokers say of a record that they will never take, apart from its size. */
 const REFUSALS = ['INVALID_TIMESTAMP', 'INVALID_RECORD', 'POLICY_VIOLATION'] as const;
@@ -68,7 +68,7 @@ export function appender(
           either.throwIfAborted();
           const asked = { operation: 'WRITE', topics: [spec.name], cluster } as const;
           const failure = kafkaFailure(error, `writing to ${spec.name}`, asked);
-          const isTooLarge = isProtocolError(error, ...TOO_LARGE);
+          const isTooLarge = isProtocolError(error, 'MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE');
           const isRefused = isTooLarge || isProtocolError(error, ...REFUSALS);
           if (!isRefused || !(failure instanceof HighwaterError)) throw failure;
           const { message, remedy } = failure;

@@ -76,8 +76,9 @@ export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unkn
     const { what, remedy } = timeRefused(chain, asked);
     return failed('LOG_FAILED', what, remedy);
   }
-  if (asked !== undefined && type !== null && TOO_LARGE.includes(type) && refusedOf(chain) !== undefined) {
-    const { what, remedy } = sizeRefused(type, refusedOf(chain)!.topics, asked);
+  const large = type === 'MESSAGE_TOO_LARGE' ? refusedOf(chain) : undefined;
+  if (large !== undefined && asked !== undefined) {
+    const { what, remedy } = sizeRefused(large.topics, asked);
     return failed('LOG_FAILED', what, remedy);
   }
   const few = chain.map((one) => fewBrokers.get(one)).find((one) => one !== undefined);
@@ -119,14 +120,12 @@ function timeRefused(chain: readonly Error[], asked: Asked | undefined): { what:
   };
 }
 
-/** The brokers' answers to records that are larger than max.message.bytes of their topic, or than a segment of it. */
-export const TOO_LARGE: readonly string[] = ['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'];
 /** Kafka's own default of max.message.bytes. */
 export const DEFAULT_MESSAGE_BYTES = 1_048_588;
 
 /** For records of a feed, which are gathered by the limits of their topics: one was lowered since. */
-function sizeRefused(type: string, topics: readonly string[], { cluster }: Asked) {
-  const what = `the brokers refuse records for ${topics.join(', ')} as too large (${type}): max.message.bytes of the topic was lowered`;
+function sizeRefused(topics: readonly string[], { cluster }: Asked) {
+  const what = `the brokers refuse records for ${topics.join(', ')} as too large (MESSAGE_TOO_LARGE): max.message.bytes of the topic was lowered`;
   const command = configCommand(cluster, topics, 'max.message.bytes', String(DEFAULT_MESSAGE_BYTES));
   const remedy = `Nothing, if it was meant: within a minute the publisher goes by it, and rows that are larger become dead letters. Otherwise raise it (Kafka's default is ${DEFAULT_MESSAGE_BYTES}):\n${command}`;
   return { what, remedy };
@@ -143,7 +142,8 @@ export function noteRefused<T>(
   error: T,
   sends: readonly { readonly topic: string; readonly records: { readonly firstTimestamp: number } }[],
 ): T {
-  if (!(error instanceof Error) || !isProtocolError(error, 'INVALID_TIMESTAMP', ...TOO_LARGE)) return error;
+  if (!(error instanceof Error) || !isProtocolError(error, 'INVALID_TIMESTAMP', 'MESSAGE_TOO_LARGE'))
+    return error;
   const oldestMs = Math.min(...sends.map(({ records }) => records.firstTimestamp));
   refused.set(error, { topics: [...new Set(sends.map(({ topic }) => topic))], oldestMs });
   return error;
