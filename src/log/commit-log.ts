@@ -51,8 +51,8 @@ export interface FeedSession {
   readonly ownerEpoch: string;
   /** The ids of the feed's topics by their names. A topic that is created again gets another. Empty: the log has no ids, or loses no topic. */
   readonly topicIds: ReadonlyMap<string, string>;
-  /** Bytes of the largest record that the log accepts, with key, value and headers. Infinity: any size. */
-  readonly maxRecordBytes: number;
+  /** Bytes of the largest record that the log accepts by now, with key, value and headers. Infinity: any size. */
+  maxRecordBytes(): number;
   /** Partitions of one of the feed's topics. An existing topic may have another number than its spec. */
   partitionsOf(topic: string): number;
   /**

@@ -97,11 +97,11 @@ async function writingOn(write: ChangeWriter['write']): Promise<void> {
 it('a larger max.message.bytes counts at once for an owner, and so does a smaller one', async () => {
   const session = await log().acquire(topics, new AbortController().signal);
   const all = [topics.changes, topics.current, topics.deadLetters, ...topics.transitions];
-  expect(session.maxRecordBytes).toBeLessThan(1_048_588);
+  expect(session.maxRecordBytes()).toBeLessThan(1_048_588);
   await limit(all, 3_000_000);
-  await until(() => session.maxRecordBytes > 2_900_000);
+  await until(() => session.maxRecordBytes() > 2_900_000);
   await limit(all, 50_000);
-  await until(() => session.maxRecordBytes < 50_000);
+  await until(() => session.maxRecordBytes() < 50_000);
   await session.release();
 }, 60_000);
 

@@ -228,9 +228,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   const session: FeedSession = {
     ownerEpoch,
     topicIds: ids,
-    get maxRecordBytes() {
-      return watch.maxRecordBytes();
-    },
+    maxRecordBytes: watch.maxRecordBytes,
     partitionsOf,
     gather,
     restore(topic, signal, after) {
