@@ -53,7 +53,7 @@ export function startDeliveries(
   context: Pick<CommandContext, 'env' | 'cwd' | 'signal'>,
 ): { readonly ended: Promise<unknown>; close(): Promise<unknown> } {
   const all = targetsOf(config, context);
-  const open = () => highwaterLog(openConfigured(config, logger));
+  const open = () => openConfigured(config, logger);
   const { secrets } = config;
   const closing = new AbortController();
   const signal = AbortSignal.any([context.signal, closing.signal]);

@@ -23,11 +23,15 @@ export function connect(options?: ConnectOptions): HighwaterLog {
   return highwaterLog(openLog(options));
 }
 
-export function highwaterLog({ log, registry, feeds, topicPrefix, logger, refusals }: Opened): HighwaterLog {
+/** @param skips as `ConsumeDeps` has it */
+export function highwaterLog(
+  { log, registry, feeds, topicPrefix, logger, refusals }: Opened,
+  skips?: (topic: string) => void,
+): HighwaterLog {
   const decoder = valueDecoder(registry, knownSchemas(feeds));
   const names = feeds.map(({ name }) => name);
   const closing = new AbortController();
-  const deps = { log, decoder, logger, topicPrefix, refusals, closing: closing.signal };
+  const deps = { log, decoder, logger, topicPrefix, refusals, closing: closing.signal, skips };
   const under = new Set<Promise<unknown>>();
 
   /** `close` waits for this work before it closes the connections. */

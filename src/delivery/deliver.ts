@@ -1,6 +1,7 @@
 import { pause } from '../async/wait';
+import { highwaterLog } from '../consumer/connect';
 import type { LogEvent } from '../consumer/event';
-import type { HighwaterLog } from '../consumer/highwater-log';
+import type { Opened } from '../consumer/open-log';
 import { HighwaterError } from '../errors';
 import type { ShownFeed } from '../format/display';
 import type { Logger } from '../logging/logger';
@@ -8,13 +9,14 @@ import { Outage } from '../logging/outage';
 import { flushSpans, type SpanOptions, traced, traceHeaders } from '../logging/tracing';
 import { createRedactor } from '../secrets/redaction';
 import { type Delivery, foreignTopicsNote, groupOf, isWanted, type Target } from './delivery';
+import { hasLostPosition, leavingSigns } from './first-start';
 import { messageOf } from './message';
 import { NotDelivered, sender } from './send';
 import { resetRemedy } from './status';
 
 export interface DeliverDeps {
   /** Opens the log: after an error it is opened anew. */
-  readonly open: () => HighwaterLog;
+  readonly open: () => Opened;
   readonly logger: Logger;
   /** Never to be seen. */
   readonly secrets: readonly string[];
@@ -72,7 +74,21 @@ async function takePart(
   { open, logger, secrets, feedOf, signal }: DeliverDeps,
 ): Promise<void> {
   const { name, topics, from, retryForMs } = delivery;
-  const log = open();
+  const group = groupOf(delivery);
+  const opened = open();
+  const signed = leavingSigns(opened.log, signal, (error) => {
+    if (!(error instanceof HighwaterError) || error.code === 'LOG_CLOSED') return;
+    logger.warn(`The delivery ${name} could not make the topic of its dead letters: ${error.message}`, {
+      now: 'It delivers. If the brokers forget its position while it is stopped, it will skip the events of that time.',
+      remedy: error.remedy,
+    });
+  });
+  const log = highwaterLog({ ...opened, log: signed }, (topic) =>
+    logger.info(
+      `The delivery ${name} has no position in ${topic} yet, and begins with the next event. ` +
+        `To have those before it, stop it once: then ${resetRemedy(group)}.`,
+    ),
+  );
   const { send, close } = sender(target, createRedactor(secrets));
   const troubles = new Map<string, Trouble>();
   const troubleOf = ({ topic, partition }: LogEvent): Trouble => {
@@ -93,11 +109,13 @@ async function takePart(
     return false;
   };
   try {
+    const fullName = `${opened.topicPrefix}${group}`;
+    const isLost = from === 'end' && (await hasLostPosition(fullName, opened.log, signal));
     await log.consume(
       {
-        group: groupOf(delivery),
+        group,
         topics,
-        from,
+        from: isLost ? 'stored-or-fail' : from,
         signal,
         commitEveryMs: COMMIT_EVERY_MS,
         onFailure: 'dead-letter',

@@ -384,8 +384,8 @@ const feedState = {
   LOG_TOPIC_MISMATCH: {
     ...parks,
     exit: 2,
-    what: 'A topic exists with other settings than the feed needs. Two feeds or two uses share its name, or it was created with other settings. On Kafka the message names each wrong setting and the command that fixes it.',
-    now: 'The feed was not started and the topic was left as it is.',
+    what: 'A topic exists with other settings than the feed needs. Two feeds or two uses share its name, or it was created with other settings, or given them since. On Kafka the message names each wrong setting and the command that fixes it.',
+    now: 'The feed is not published, and the topic was left as it is.',
     remedy:
       'Run `highwater doctor`: it names the settings that differ, on Kafka with the commands that correct them. If two feeds or two uses share the topic, give the feed a topic name of its own in highwater.yaml.',
     see: 'kafka-topics.md',

@@ -36,8 +36,8 @@ export interface CommitLog extends LogReader {
    */
   acquire(topics: FeedTopics, signal: AbortSignal, grant?: Grant): Promise<FeedSession>;
   /**
-   * Writes records to a topic that belongs to no feed. Several processes may do so. Creates the topic if it is missing. Records of
-   * one key keep their order, also over several calls. Resolves when they are committed. After an error they may have been written
+   * Writes records to a topic that belongs to no feed. Several processes may do so. Creates the topic if it is missing, also for
+   * no records. Records of one key keep their order, also over several calls. Resolves when they are committed. After an error they may have been written
    * nevertheless, so readers of such a topic must accept a record twice.
    * @param signal ends waiting for the log
    * @throws HighwaterError LOG_TOPIC_MISMATCH if the topic exists and is compacted; LOG_CLOSED; another LOG_* or KAFKA_*
@@ -51,8 +51,8 @@ export interface FeedSession {
   readonly ownerEpoch: string;
   /** The ids of the feed's topics by their names. A topic that is created again gets another. Empty: the log has no ids, or loses no topic. */
   readonly topicIds: ReadonlyMap<string, string>;
-  /** Bytes of the largest record that the log accepts, with key, value and headers. Infinity: any size. */
-  readonly maxRecordBytes: number;
+  /** Bytes of the largest record that the log accepts by now, with key, value and headers. Infinity: any size. */
+  maxRecordBytes(): number;
   /** Partitions of one of the feed's topics. An existing topic may have another number than its spec. */
   partitionsOf(topic: string): number;
   /**

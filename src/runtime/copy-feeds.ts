@@ -165,7 +165,8 @@ async function copyFeed(
   // All topics in one, so that the records come in the order of their commits.
   for await (const record of from.log.read(others, { ...WHOLE, signal })) {
     const { topic, key, value, headers, timestamp } = record;
-    if (recordBytes(record) > session.maxRecordBytes) throw tooLarge(record, session.maxRecordBytes, names);
+    if (recordBytes(record) > session.maxRecordBytes())
+      throw tooLarge(record, session.maxRecordBytes(), names);
     if (topic === current.name && value !== null) counts[partitionOf(key, counts.length)]! += 1;
     batch.push({ topic, key, value: value && (await translated(topic, value)), headers, timestamp });
     // The id of an event is `feed:incarnation:seq`.

@@ -31,6 +31,7 @@ const losesFeed: readonly ErrorCode[] = [
   'LOG_FENCED',
   'LOG_OUTCOME_UNKNOWN',
   'LOG_TOPIC_LOST',
+  'LOG_TOPIC_MISMATCH',
   'LOG_CLOSED',
   'KAFKA_FORBIDDEN',
   'STATE_FILE_DAMAGED',

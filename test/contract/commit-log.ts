@@ -488,6 +488,12 @@ export function commitLogContract(
         expect(await another.topicNames()).toContain(spec().name);
       });
 
+      it('are none in a topic that is only made', async () => {
+        await log.append(spec(), [], deadline());
+        expect(await (await open()).topicNames()).toContain(spec().name);
+        expect(await values()).toEqual([]);
+      });
+
       it('keep their order per key over calls that do not wait for each other', async () => {
         const texts = Array.from({ length: 30 }, (_, i) => `${i}`);
         await Promise.all(

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import Database from 'libsql';
 import { Webhook } from 'standardwebhooks';
-import { connect } from '../../src/consumer';
+import { openLog } from '../../src/consumer/open-log';
 import { deliver as deliver_ } from '../../src/delivery/deliver';
 import { openLocalLog } from '../../src/log/local/local-log';
 import { startSimulator } from '../../src/simulator/simulator';
@@ -438,7 +438,7 @@ describe('a receiver that fails for some events only', () => {
     const logger = quietLogger();
     const stop = new AbortController();
     const target = { kind: 'webhook' as const, url: { value: url }, shown: url, secrets: { value: [] } };
-    const open = () => connect({ dataDir: folder(), logger });
+    const open = () => openLog({ dataDir: folder(), logger });
     const deps = { open, logger, secrets: [], feedOf: () => null, signal: stop.signal };
     const ended = deliver_(definition(['ipos.deal-status'], retryForMs), target, deps);
     endsWithTest(async () => {

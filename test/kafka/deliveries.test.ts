@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { confluentRegistry } from '../../src/avro/registry/confluent-registry';
 import { type ChangeWriter, changeWriter } from '../support/change-writer';
-import { commandLine } from '../support/cli';
+import { commandLine, outcome } from '../support/cli';
 import { endsWithTest } from '../support/ends';
 import { kafkaWorld } from '../support/kafka-world';
 import { ok, startReceiver } from '../support/receiver';
@@ -22,8 +22,8 @@ async function publisher(): Promise<ChangeWriter> {
   return writer;
 }
 
-function deliver(url: string) {
-  const section = `desk: { topics: [ipos.deal-status], from: beginning, to: { webhook: "${url}" } }`;
+function deliver(url: string, from = 'beginning') {
+  const section = `desk: { topics: [ipos.deal-status], from: ${from}, to: { webhook: "${url}" } }`;
   writeFileSync(path.join(folder(), 'highwater.yaml'), `deliveries:\n  ${section}\n`);
   return cli(['deliver'], { cwd: folder(), env: kafka.env() });
 }
@@ -73,3 +73,48 @@ it('the reason why a delivery waits stands beside its position until the receive
   run.signal('SIGTERM');
   expect(await run.ended()).toEqual({ code: 0, signal: null });
 });
+
+it('a delivery whose position the brokers forgot skips nothing: it says so, in status as well, and waits for a reset', async () => {
+  const { write } = await publisher();
+  const receiver = await startReceiver();
+  await write({ id: 'a', status: 'Rumored' });
+  const status = async () => {
+    const { out } = await outcome(
+      cli(['status', '--feeds', 'ipos', '--json'], { cwd: folder(), env: kafka.env() }),
+    );
+    return JSON.parse(out.trim().split('\n').at(-1)!) as unknown;
+  };
+  const first = deliver(receiver.url, 'end');
+  const admin = await kafka.admin();
+  const groupId = `${kafka.prefix()}delivery-desk`;
+  await until(async () => (await admin.listTopics()).includes(`${groupId}.dead-letters`));
+  await first.sees(/INFO +The delivery desk has no position in \S+ipos.deal-status yet/, 'stderr');
+  expect(first.stderr()).not.toContain('WARN');
+  await write({ id: 'a', status: 'Filed' });
+  await until(() => receiver.received.length === 1);
+  await first.stop();
+
+  await write({ id: 'a', status: 'Priced' });
+  // As the brokers do after offsets.retention.minutes.
+  await admin.deleteGroups([groupId]);
+  const second = deliver(receiver.url, 'end');
+  await second.sees(/The delivery desk rests: the group \S+ has no position in partition \d/, 'stderr');
+  const reset = ['groups', 'reset', 'delivery-desk', '--to', 'beginning'];
+  expect(second.stderr()).toContain(`highwater ${reset.join(' ')}`);
+  expect(await status()).toMatchObject({
+    delivery: 'desk',
+    waits_for: expect.stringMatching(
+      /^its position, .*`highwater groups reset delivery-desk --to beginning`/,
+    ),
+  });
+  await until(async () => {
+    const { code } = await outcome(cli([...reset, '--yes'], { cwd: folder(), env: kafka.env() }));
+    return code === 0;
+  });
+  await until(() => receiver.received.length >= 4);
+  const statuses = receiver.received.map(
+    ({ body }) => (JSON.parse(body) as { data: { status: string } }).data.status,
+  );
+  expect(statuses).toEqual(['Filed', 'Rumored', 'Filed', 'Priced']);
+  expect(await status()).toMatchObject({ waits_for: null });
+}, 120_000);

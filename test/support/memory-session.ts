@@ -25,7 +25,7 @@ export function memorySession(maxRecordBytes = Number.POSITIVE_INFINITY): Memory
     beforeCommit: async () => {},
     ownerEpoch: 'epoch',
     topicIds: new Map(),
-    maxRecordBytes,
+    maxRecordBytes: () => maxRecordBytes,
     partitionsOf: () => PARTITIONS,
     failNext(error) {
       failure = error;

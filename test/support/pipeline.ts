@@ -72,7 +72,7 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
   const changeDeps: ChangeDeps = {
     feed,
     appId: 'test',
-    session: { maxRecordBytes: Number.POSITIVE_INFINITY },
+    session: { maxRecordBytes: () => Number.POSITIVE_INFINITY },
     codec,
     images: decoder,
     earlier: new EarlierContents(),
@@ -89,7 +89,7 @@ export async function testPipeline(feed: Feed): Promise<TestPipeline> {
       const pending = pipeline.state.begin();
       const deps = {
         ...changeDeps,
-        session: { maxRecordBytes: maxBytes },
+        session: { maxRecordBytes: () => maxBytes },
         encoder: { largestRecordBytes: bytesOf },
       };
       const changes = new PageChanges(deps, pending, OBSERVED_AT_MS, snapshot ? 'snapshot' : 'poll');

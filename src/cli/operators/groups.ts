@@ -1,4 +1,5 @@
 import { type Config, loadConfig } from '../../config/load-config';
+import { groupOf } from '../../delivery/delivery';
 import { HighwaterError } from '../../errors';
 import type { ConsumerLog, GroupPlace, TopicEnds } from '../../log/consumer-log';
 import { openKafkaConsumerLog } from '../../log/kafka/consumer-log';
@@ -152,7 +153,10 @@ async function reset(name: string, { to, topic, yes }: ResetFlags, open: Open): 
   const stands = (await saying(NOT_MOVED, log.groups(groupId, signal))).find(
     (one) => one.groupId === groupId,
   );
-  const topics = topic?.map((one) => `${config.topicPrefix}${one}`) ?? stands?.places.map((one) => one.topic);
+  // A delivery has topics, also if the brokers have forgotten where it stood.
+  const delivery = config.deliveries.find((one) => groupOf(one) === name);
+  const named = topic ?? (stands === undefined ? delivery?.topics : undefined);
+  const topics = named?.map((one) => `${config.topicPrefix}${one}`) ?? stands?.places.map((one) => one.topic);
   const places = [];
   for (const one of new Set(topics)) {
     const { topicId, ends } = await saying(NOT_MOVED, log.ends(one, to, signal));

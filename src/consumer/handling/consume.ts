@@ -20,6 +20,8 @@ export interface ConsumeDeps {
   readonly refusals: Refusals;
   /** Aborted when the log is closed. */
   readonly closing: AbortSignal;
+  /** Told of a topic whose events a group without a position does not read. Left out: a warning for programs. */
+  readonly skips?: ((topic: string) => void) | undefined;
 }
 
 interface Failure {
@@ -37,7 +39,7 @@ const COMMIT_EVERY_MS = 1_000;
 export async function takePart(
   options: GroupConsumeOptions,
   jobOf: (deps: JobDeps) => PartitionJob,
-  { log, decoder, logger, topicPrefix, refusals, closing }: ConsumeDeps,
+  { log, decoder, logger, topicPrefix, refusals, closing, skips }: ConsumeDeps,
 ): Promise<void> {
   const { from = 'end', onLost = 'stop', positions, where } = options;
   const { sessionTimeoutMs = SESSION_TIMEOUT_MS, commitEveryMs = COMMIT_EVERY_MS } = options;
@@ -124,14 +126,15 @@ export async function takePart(
     if (from === 'beginning' || isNew || !known.ends.has(partition)) return beginning;
     if (from === 'stored-or-fail') throw noPosition(groupId, topic, partition);
     const next = known.ends.get(partition) ?? range.sinceJoined;
-    if (next > range.first) warnOfSkipped(topic);
+    if (next > range.first && !warned.has(topic)) {
+      warned.add(topic);
+      (skips ?? warnOfSkipped)(topic);
+    }
     return { next };
   }
 
   /** Brokers remove positions after a while, and the group would not notice. */
   function warnOfSkipped(topic: string): void {
-    if (warned.has(topic)) return;
-    warned.add(topic);
     logger.warn(
       `The group ${groupId} has no position in ${topic}, so it begins at the end; the events that the topic holds are not read. ` +
         "A new group begins like this. If the group is not new, the log has lost its position: read them with a new group (from: 'beginning'), and set from: 'stored-or-fail'.",
@@ -140,7 +143,7 @@ export async function takePart(
 }
 
 function noPosition(groupId: string, topic: string, partition: number): HighwaterError {
-  const what = `the group ${groupId} has no position in partition ${partition} of ${topic}, and was told to begin only where it stopped`;
+  const what = `the group ${groupId} has no position in partition ${partition} of ${topic}, and is to begin only where it stopped`;
   return new HighwaterError('LOG_POSITION_LOST', what, {
     remedy:
       'Begin once with from: beginning or from: end. If the group is not new, the log has lost its position (on Kafka: offsets.retention.minutes): ' +

@@ -7,7 +7,7 @@ import type { CommitLog, FeedSession, FeedTopics } from '../commit-log';
 import type { Grant, Membership } from '../membership';
 import { allTopics, isCompacted } from '../topics';
 import { assertReadable } from './admin/examine';
-import { prepareTopics, type TopicLayout } from './admin/topic-settings';
+import { prepareTopics, type TopicLayout, verifyTopics } from './admin/topic-settings';
 import { kafkaClient } from './connection/client';
 import { drop, readingCluster } from './connection/cluster';
 import { compressionType } from './connection/compression';
@@ -22,7 +22,12 @@ export interface KafkaLogOptions extends KafkaReaderOptions {
   readonly limits?: Partial<LogLimits>;
 }
 
-const defaultLimits: LogLimits = { outcomeMs: 60_000, stallMs: 60_000, groupMs: 10_000 };
+const defaultLimits: LogLimits = {
+  outcomeMs: 60_000,
+  stallMs: 60_000,
+  groupMs: 10_000,
+  settingsMs: 60_000,
+};
 
 /** The log on Kafka. Opens no connection before the first call that needs one. */
 export function openKafkaLog(options: KafkaLogOptions): CommitLog {
@@ -47,7 +52,8 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
     const compacted = allTopics(topics)
       .filter(isCompacted)
       .map(({ name }) => name);
-    const layouts = await prepareTopics(topics, { kafka, cluster: options.kafka, signal, logger, warned });
+    const examining = { kafka, cluster: options.kafka, signal, logger, warned };
+    const layouts = await prepareTopics(topics, examining);
     const partitions = new Map([...layouts].map(([name, layout]) => [name, layout.partitions]));
     signal.throwIfAborted();
     const cluster = readingCluster(kafka);
@@ -70,6 +76,10 @@ export function openKafkaLog(options: KafkaLogOptions): CommitLog {
         transactionalId: transactionalId(feed),
         ownerEpoch: randomUUID(),
         maxRecordBytes: largestRecord(topics, layouts),
+        async verify(stopped) {
+          const found = await verifyTopics(topics, { ...examining, signal: stopped });
+          return found && largestRecord(topics, found);
+        },
         compression: compressionType(options.kafka.compression),
         released: (released) => void sessions.delete(released),
       });

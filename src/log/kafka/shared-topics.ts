@@ -45,6 +45,7 @@ export function appender(
     signal.throwIfAborted();
     const layout = layouts.get(spec.name) ?? (await prepareSharedTopic(spec, { kafka, cluster, signal }));
     layouts.set(spec.name, layout);
+    if (records.length === 0) return;
     const using = await connected();
     // One by one: there are few of them, and a broker limits the size of a batch.
     for (const { topic, key, value, headers, timestamp } of records) {

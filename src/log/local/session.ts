@@ -35,7 +35,7 @@ export async function openSession(
   const session: FeedSession = {
     ownerEpoch,
     topicIds: new Map(),
-    maxRecordBytes: Infinity,
+    maxRecordBytes: () => Infinity,
     partitionsOf(topic) {
       const spec = owned.get(topic);
       if (spec === undefined) throw new RangeError(`${topic} is not a topic of the feed ${feed}`);

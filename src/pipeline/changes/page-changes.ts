@@ -147,8 +147,8 @@ export class PageChanges {
     const { events, tooLarge, unfit, pending } = this;
     const { feed, session } = this.deps;
     pending.moveOffset({ seq: this.seq + events.length });
-    const { maxRecordBytes } = session;
-    const letters = decoded === null ? [] : newDeadLetters(decoded, tooLarge, unfit, maxRecordBytes, pending);
+    const limit = session.maxRecordBytes();
+    const letters = decoded === null ? [] : newDeadLetters(decoded, tooLarge, unfit, limit, pending);
     return { events, changes: publishedChanges(feed, events, pending.offset), letters };
   }
 
@@ -261,14 +261,14 @@ export class PageChanges {
     const { events, pending } = this;
     const { feed, session, encoder } = this.deps;
     const origins = transitionOrigins(feed, change, pending);
-    if (isSurelyWithin(session.maxRecordBytes, change, origins, pending)) {
+    if (isSurelyWithin(session.maxRecordBytes(), change, origins, pending)) {
       events.push(this.apply(change, origins, pending));
       return;
     }
     const layer = pending.begin();
     const event = this.apply(change, origins, layer);
     const bytes = encoder.largestRecordBytes(event);
-    if (bytes > session.maxRecordBytes) {
+    if (bytes > session.maxRecordBytes()) {
       this.tooLarge.push({ change, bytes });
       return;
     }

@@ -315,7 +315,7 @@ describe('over a log that takes small records only', () => {
     expect(topic('ipos.dead-letters')).toHaveLength(1);
     expect(await retryDeadLetters(owned.deps)).toEqual(outcome({ still: 1 }));
 
-    Object.assign(session, { maxRecordBytes: 100_000 });
+    Object.assign(session, { maxRecordBytes: () => 100_000 });
     session.failNext(new Error('cut'));
     await expect(retryDeadLetters(owned.deps)).rejects.toThrow('cut');
     expect([state.deadLetterCount, notes()]).toEqual([1, versions[0]!.notes]);
@@ -327,7 +327,7 @@ describe('over a log that takes small records only', () => {
     const { vendor: small, session, owned, poll: read } = await scriptedPublisher(feed, 8_000);
     small.rows = [ipo({ id: 'a', updated: 5, notes: 'x'.repeat(50_000) })];
     await read();
-    Object.assign(session, { maxRecordBytes: 1_000_000 });
+    Object.assign(session, { maxRecordBytes: () => 1_000_000 });
     expect(await retryDeadLetters(owned.deps)).toEqual(outcome({ still: 1 }));
   });
 });

@@ -115,7 +115,7 @@ describe('a change that is too large for the log', () => {
     const publisher = await scriptedPublisher('ipos', 200_000);
     const last = { ...small, id: 'last', updated: 1002 };
     await show(publisher, small, large, { ...small, id: 'other', updated: 1001 }, last);
-    Object.assign(publisher.session, { maxRecordBytes: LIMIT });
+    Object.assign(publisher.session, { maxRecordBytes: () => LIMIT });
     publisher.vendor.rows = [small, last];
     const { owned } = publisher;
     const reconcile = (dryRun: boolean) =>

@@ -12,6 +12,7 @@ it('acquires a feed again after what leaves its session of no use', () => {
   expect(endsOwnership('LOG_FENCED', 1)).toBe(true);
   expect(endsOwnership('LOG_OUTCOME_UNKNOWN', 1)).toBe(true);
   expect(endsOwnership('LOG_TOPIC_LOST', 1)).toBe(true);
+  expect(endsOwnership('LOG_TOPIC_MISMATCH', 1)).toBe(true);
   expect(endsOwnership('KAFKA_FORBIDDEN', 1)).toBe(true);
   expect(endsOwnership('STATE_FILE_DAMAGED', 1)).toBe(true);
 });

@@ -1,5 +1,6 @@
 import { type Admin, ConfigResourceTypes, type Kafka } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
+import { unlessAborted } from '../../../async/wait';
 import type { Access, CommandTarget } from '../connection/admin-commands';
 import type { KafkaConfig } from '../connection/client';
 import { drop } from '../connection/cluster';
@@ -45,10 +46,11 @@ export async function withAdmin<Answer>(
 ): Promise<Answer> {
   const admin = kafka.admin();
   try {
-    await admin.connect().catch((error) => {
+    const connected = admin.connect().catch((error) => {
       throw kafkaFailure(error, 'connecting to the brokers');
     });
-    return await ask({ admin, cluster, signal });
+    await unlessAborted(connected, signal);
+    return await unlessAborted(ask({ admin, cluster, signal }), signal);
   } finally {
     drop(admin);
   }

@@ -30,7 +30,7 @@ export function mismatch(whose: string, wrong: readonly SettingFinding[], cluste
   const number = wrong.length === 1 ? 'a topic is kept' : 'topics are kept';
   const what = `${whose}: ${number} otherwise than is needed: ${wrong.map(findingText).join('; ')}`;
   return new HighwaterError('LOG_TOPIC_MISMATCH', what, {
-    now: 'The feed was not started and the topics were left as they are.',
+    now: 'The feed is not published, and the topics were left as they are.',
     remedy: `Give the feed topics of its own (highwater.yaml, HIGHWATER_TOPIC_PREFIX), or, if nobody else uses these:\n${fixes(cluster, wrong)}`,
   });
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import type { FeedTopics, SharedTopicSpec } from '../../commit-log';
+import { DEFAULT_MESSAGE_BYTES } from '../connection/kafka-failure';
 import {
   type Asking,
   describe,
@@ -41,8 +42,29 @@ export async function prepareTopics(
     deps.logger.warn(leftOut, { feed: topics.feed, do: LEFT_OUT_REMEDY }),
   );
   warn(topics.feed, reports, deps);
-  return new Map(reports.map((report) => [report.spec.name, layout(report)]));
+  return layoutsOf(reports);
 }
+
+/**
+ * Looks at the topics of a feed that is being published: somebody may have changed their settings. Creates nothing.
+ * @returns as `prepareTopics`; null if a topic is missing, or its settings may not be seen
+ * @throws as `prepareTopics`
+ */
+export async function verifyTopics(
+  topics: FeedTopics,
+  deps: Parameters<typeof prepareTopics>[1],
+): Promise<ReadonlyMap<string, TopicLayout> | null> {
+  const wanted = roledTopics(topics);
+  const reports = await withAdmin(deps, (asking) =>
+    settled(new Map(), asking, async () => inspect(wanted, await describe(wanted, asking), asking)),
+  );
+  refuseWrong(`feed ${topics.feed}`, reports, deps);
+  warn(topics.feed, reports, deps);
+  return reports.some(({ settings }) => settings === null) ? null : layoutsOf(reports);
+}
+
+const layoutsOf = (reports: readonly TopicReport[]): ReadonlyMap<string, TopicLayout> =>
+  new Map(reports.map((report) => [report.spec.name, layout(report)]));
 
 /** Creates a topic that belongs to no feed when it is missing, else verifies it. @throws as prepareTopics */
 export async function prepareSharedTopic(spec: SharedTopicSpec, deps: TopicDeps): Promise<TopicLayout> {
@@ -75,9 +97,13 @@ async function prepare(
     });
     return settled(settings, asking, () => inspect(wanted, described, asking));
   });
-  const wrong = reports.flatMap(({ verdict }) => verdict.wrong);
-  if (wrong.length > 0) throw mismatch(whose, wrong, deps.cluster);
+  refuseWrong(whose, reports, deps);
   return reports;
+}
+
+function refuseWrong(whose: string, reports: readonly TopicReport[], { cluster }: TopicDeps): void {
+  const wrong = reports.flatMap(({ verdict }) => verdict.wrong);
+  if (wrong.length > 0) throw mismatch(whose, wrong, cluster);
 }
 
 /** The existing topics of a feed, or one shared topic. Changes nothing. @throws as `prepareTopics`, without LOG_TOPIC_MISMATCH */
@@ -125,16 +151,13 @@ async function settled(
 
 const lookAgainMs = 3_000;
 
-/** Kafka's own default of max.message.bytes. */
-const defaultMaxMessageBytes = 1_048_588;
-
 /**
  * The brokers count the batch as it comes, compressed. A batch of one record adds its framing; a codec that finds nothing to
  * save adds less than a thousandth.
  */
 function layout({ exists, settings }: TopicReport): TopicLayout {
   const told = Number(settings?.get('max.message.bytes') ?? Number.NaN);
-  const limit = Number.isInteger(told) && told > 0 ? told : defaultMaxMessageBytes;
+  const limit = Number.isInteger(told) && told > 0 ? told : DEFAULT_MESSAGE_BYTES;
   const maxRecordBytes = Math.max(limit - 1_024 - Math.ceil(limit / 1_000), 1);
   return { partitions: exists?.partitions ?? 0, maxRecordBytes };
 }

@@ -76,6 +76,11 @@ export function kafkaFailure(error: unknown, doing: string, asked?: Asked): unkn
     const { what, remedy } = timeRefused(chain, asked);
     return failed('LOG_FAILED', what, remedy);
   }
+  const large = type === 'MESSAGE_TOO_LARGE' ? refusedOf(chain) : undefined;
+  if (large !== undefined && asked !== undefined) {
+    const { what, remedy } = sizeRefused(large.topics, asked);
+    return failed('LOG_FAILED', what, remedy);
+  }
   const few = chain.map((one) => fewBrokers.get(one)).find((one) => one !== undefined);
   if (few !== undefined) {
     const settings = 'offsets.topic.replication.factor and transaction.state.log.replication.factor';
@@ -105,7 +110,7 @@ function timeRefused(chain: readonly Error[], asked: Asked | undefined): { what:
   const iso = (ms: number) => new Date(ms).toISOString();
   const now = Date.now();
   const what = `the brokers refuse the time of a record (INVALID_TIMESTAMP); the clock of this machine says ${iso(now)}`;
-  const sent = chain.map((one) => refusedTimes.get(one)).find((one) => one !== undefined);
+  const sent = refusedOf(chain);
   if (sent === undefined || asked === undefined) return { what, remedy: clockRemedy };
   const { topics, oldestMs } = sent;
   const older = `Let the topics take old records (before Kafka 3.6: message.timestamp.difference.max.ms):\n${configCommand(asked.cluster, topics, 'message.timestamp.before.max.ms', NO_LIMIT)}`;
@@ -115,17 +120,32 @@ function timeRefused(chain: readonly Error[], asked: Asked | undefined): { what:
   };
 }
 
-/** For errors that refuse the time of a record: what was sent. */
-const refusedTimes = new WeakMap<Error, { readonly topics: readonly string[]; readonly oldestMs: number }>();
+/** Kafka's own default of max.message.bytes. */
+export const DEFAULT_MESSAGE_BYTES = 1_048_588;
+
+/** For records of a feed, which are gathered by the limits of their topics: one was lowered since. */
+function sizeRefused(topics: readonly string[], { cluster }: Asked) {
+  const what = `the brokers refuse records for ${topics.join(', ')} as too large (MESSAGE_TOO_LARGE): max.message.bytes of the topic was lowered`;
+  const command = configCommand(cluster, topics, 'max.message.bytes', String(DEFAULT_MESSAGE_BYTES));
+  const remedy = `Nothing, if it was meant: within a minute the publisher goes by it, and rows that are larger become dead letters. Otherwise raise it (Kafka's default is ${DEFAULT_MESSAGE_BYTES}):\n${command}`;
+  return { what, remedy };
+}
+
+/** For errors that refuse the time or the size of a record: what was sent. */
+const refused = new WeakMap<Error, { readonly topics: readonly string[]; readonly oldestMs: number }>();
+
+const refusedOf = (chain: readonly Error[]) =>
+  chain.map((one) => refused.get(one)).find((one) => one !== undefined);
 
 /** Notes which records a refused request had. @returns the error */
-export function noteTimes<T>(
+export function noteRefused<T>(
   error: T,
   sends: readonly { readonly topic: string; readonly records: { readonly firstTimestamp: number } }[],
 ): T {
-  if (!(error instanceof Error) || protocolType(error) !== 'INVALID_TIMESTAMP') return error;
+  if (!(error instanceof Error) || !isProtocolError(error, 'INVALID_TIMESTAMP', 'MESSAGE_TOO_LARGE'))
+    return error;
   const oldestMs = Math.min(...sends.map(({ records }) => records.firstTimestamp));
-  refusedTimes.set(error, { topics: [...new Set(sends.map(({ topic }) => topic))], oldestMs });
+  refused.set(error, { topics: [...new Set(sends.map(({ topic }) => topic))], oldestMs });
   return error;
 }
 

@@ -21,8 +21,9 @@ import { topicIds } from '../protocol/newer-requests';
 import { readThrough } from '../reader/restore';
 import { type CommitMark, type FeedLog, markOf } from './hanging-transactions/committed-through';
 import { assertAlone, isCommitted, takeOver } from './ownership';
+import { type SettingsWatchDeps, watchSettings } from './settings-watch';
 
-export interface SessionDeps extends FeedLog {
+export interface SessionDeps extends FeedLog, SettingsWatchDeps {
   /** The names of the compacted topics. */
   readonly compacted: readonly string[];
   readonly limits: LogLimits;
@@ -39,6 +40,8 @@ export interface LogLimits {
   readonly stallMs: number;
   /** How long a process waits for a feed while the group cannot be reached, in ms. */
   readonly groupMs: number;
+  /** How often an owner looks whether the settings of its topics have changed, in ms. */
+  readonly settingsMs: number;
 }
 
 /** How long an acquisition waits for the answer of the other instances, in ms. */
@@ -74,6 +77,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   let commit: number | null = null;
   /** How long a transaction may be open, in ms; left out: as long as usual. */
   let timeoutMs: number | undefined;
+  const watch = watchSettings(deps, limits.settingsMs);
 
   function behindLast(): bigint {
     return written.get(topics.sourceOffset.name)!.get(0)! + 1n;
@@ -91,6 +95,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   }
 
   function end(error: HighwaterError): HighwaterError {
+    void watch.stop();
     over ??= error;
     letGo();
     return over;
@@ -198,7 +203,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     }
   }
 
-  const gather = () => new PartitionedRecords(partitionsOf, deps.maxRecordBytes);
+  const gather = () => new PartitionedRecords(partitionsOf, watch.maxRecordBytes());
 
   function gatheredOf(batch: TransactionBatch): PartitionedRecords {
     if (batch.records instanceof PartitionedRecords) return batch.records;
@@ -223,7 +228,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   const session: FeedSession = {
     ownerEpoch,
     topicIds: ids,
-    maxRecordBytes: deps.maxRecordBytes,
+    maxRecordBytes: watch.maxRecordBytes,
     partitionsOf,
     gather,
     restore(topic, signal, after) {
@@ -245,6 +250,8 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     },
     async commit(batch) {
       if (over !== null) throw over;
+      const mismatch = watch.mismatch();
+      if (mismatch !== null) throw end(mismatch);
       assertOwn(batch, feed, ownerEpoch);
       const { position } = batch;
       // Everything is encoded before the transaction begins.
@@ -271,7 +278,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       producer = null;
       over = new HighwaterError('LOG_CLOSED', `the feed ${feed} was released`);
       try {
-        await Promise.all([last?.disconnect(), deps.cluster.disconnect()]);
+        await Promise.all([watch.stop(), last?.disconnect(), deps.cluster.disconnect()]);
       } catch (error) {
         logger.debug('a connection could not be closed', { feed, error });
       } finally {

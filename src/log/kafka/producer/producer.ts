@@ -105,7 +105,7 @@ export async function connectProducer(
     } catch (error) {
       ending.leave();
       drop(cluster);
-      throw error;
+      throw isProtocolError(error, 'INVALID_TRANSACTION_TIMEOUT') ? timeoutRefused(timeoutMs, error) : error;
     }
   }
 
@@ -199,6 +199,14 @@ function heldBack(ms: number, timeoutMs: number): HeldBackError {
   const what = `a produce quota of the brokers holds back the rest of a transaction for ${wait} s, and a transaction may be open for ${longest} s`;
   return new HeldBackError('LOG_FAILED', what, {
     remedy: 'Raise the quota of this user or client id (producer_byte_rate), or ask for smaller pages.',
+  });
+}
+
+function timeoutRefused(timeoutMs: number, cause: unknown): HighwaterError {
+  const what = `the brokers refuse a transaction that may be open for ${timeoutMs / 1_000} s (INVALID_TRANSACTION_TIMEOUT): their transaction.max.timeout.ms is less than ${timeoutMs}`;
+  return new HighwaterError('LOG_FAILED', what, {
+    cause,
+    remedy: `Set transaction.max.timeout.ms to ${heldBackTransactionTimeout} or more (server.properties of each broker; by default it is 900000), and restart the brokers.`,
   });
 }
 

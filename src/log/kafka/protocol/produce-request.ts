@@ -11,7 +11,7 @@ import {
   partitionName,
 } from '../connection/cluster';
 import { compress } from '../connection/compression';
-import { brokersFailed, noteTimes } from '../connection/kafka-failure';
+import { brokersFailed, noteRefused } from '../connection/kafka-failure';
 import { Encoder, produceRequests } from '../connection/kafkajs-internals';
 import { type Checksum, crc32c } from './crc32c';
 import { connectingAgain } from './newer-requests';
@@ -57,8 +57,12 @@ export async function produceTo(
     return { partition: each.partition, firstSequence: next(each), records: each.records };
   });
   const request = { ...identity, compression, acks: -1, timeout: REPLICAS_MS, topicData } as const;
-  const answer = await produceEncoded(broker, request).catch((error: unknown) => {
-    throw noteTimes(error, sends);
+  let refused: ReadonlySet<string> = new Set();
+  const answer = await produceEncoded(broker, request, (decoded) => {
+    refused = refusedOf(decoded);
+  }).catch((error: unknown) => {
+    const own = sends.filter((each) => refused.has(partitionName(each)));
+    throw noteRefused(error, own.length > 0 ? own : sends);
   });
   const answers = answer.topics.flatMap(({ topicName, partitions }) =>
     partitions.map((each) => ({ topic: topicName, ...each })),
@@ -69,6 +73,14 @@ export async function produceTo(
   // 32 bits, and none for the sign.
   for (const each of sends) sequences.set(partitionName(each), (next(each) + each.records.count) % 2 ** 31);
   return { appended, heldBackMs: answer.clientSideThrottleTime ?? 0 };
+}
+
+/** kafkajs's error does not say which partitions the brokers refused. */
+function refusedOf({ topics }: ProduceAnswer): ReadonlySet<string> {
+  const all = topics.flatMap(({ topicName: topic, partitions }) =>
+    partitions.map(({ partition, errorCode }) => ({ topic, partition, errorCode })),
+  );
+  return new Set(all.filter(({ errorCode }) => errorCode !== 0).map(partitionName));
 }
 
 /** @throws HighwaterError LOG_FAILED unless the answer is that this partition took the messages, once */
@@ -115,14 +127,21 @@ const OWN_CONNECTION = 1;
  * Sends a Produce request whose records are already encoded. kafkajs would copy them ten times, through zeroed buffers of the next
  * power of two; the garbage collection of that memory costs more than the copying. kafkajs still picks the version of the protocol,
  * keeps the queue of requests, and reads the answer.
+ * @param answered gets the answer before kafkajs makes an error of it. Left out for the first request of a login
  * @throws what kafkajs throws
  */
-async function produceEncoded(broker: Broker, request: ProduceRequest): Promise<ProduceAnswer> {
+async function produceEncoded(
+  broker: Broker,
+  request: ProduceRequest,
+  answered: (answer: ProduceAnswer) => void,
+): Promise<ProduceAnswer> {
   const call = broker.lookupRequest(PRODUCE, produceRequests)(request);
   return connectingAgain(broker, async () => {
     const connection = await broker.connectionPool.getConnection(OWN_CONNECTION);
     const needsLogin = connection.sasl && !connection.isAuthenticated();
-    return needsLogin ? sendByKafkajs(connection, call, request) : sendFramed(connection, call, request);
+    return needsLogin
+      ? sendByKafkajs(connection, call, request)
+      : sendFramed(connection, call, request, answered);
   });
 }
 
@@ -145,6 +164,7 @@ async function sendFramed(
   connection: BrokerConnection,
   { request: { apiKey, apiName, apiVersion }, response }: ApiCall,
   request: ProduceRequest,
+  answered: (answer: ProduceAnswer) => void,
 ): Promise<ProduceAnswer> {
   const { clientId, requestQueue } = connection;
   const correlationId = connection.nextCorrelationId();
@@ -158,8 +178,10 @@ async function sendFramed(
       sendRequest: () => writeAll(connection.socket, pieces),
     });
   });
-  const decoded = await response.decode(payload);
+  // kafkajs's `parse` only looks for errors in it.
+  const decoded = (await response.decode(payload)) as ProduceAnswer;
   requestQueue.maybeThrottle(decoded.clientSideThrottleTime);
+  answered(decoded);
   return response.parse(decoded);
 }
 
