@@ -89,7 +89,6 @@ const shapes: fc.Arbitrary<VendorShape> = fc
     cap: fc.constantFrom(1000, 1000, 7),
     overlaps: fc.constantFrom(false, false, true),
     since: fc.constantFrom('from', 'after', 'minute', 'hours', 'earlier', 'created', 'edited', 'in part'),
-    zero: fc.constantFrom('second', 'second', 'no time'),
     range: fc.constantFrom(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 3_600),
     until: fc.constantFrom('unsaid', 'included', 'excluded'),
     says: fc.constantFrom(
@@ -221,17 +220,10 @@ const worlds: fc.Arbitrary<World> = fc.record({
 });
 
 // Held pages of a server that lags stay old, whichever server answers. Rows that are shown late are older than those of any server.
-const world = worlds
-  .map((one) => {
-    const canBeBehind = one.shape.late === 0 && !one.shape.held;
-    return canBeBehind ? one : { ...one, unrest: { ...one.unrest, behind: 0, index: 0 } };
-  })
-  // What 0 stands for shows by answers that are whole. Rows that the filter never shows have no other way to come.
-  .map((one) => {
-    const { moves: _, ...others } = one.unrest;
-    const mayTell = one.shape.since !== 'edited' && Object.values(others).every((often) => often === 0);
-    return mayTell ? one : { ...one, shape: { ...one.shape, zero: 'second' as const } };
-  });
+const world = worlds.map((one) => {
+  const canBeBehind = one.shape.late === 0 && !one.shape.held;
+  return canBeBehind ? one : { ...one, unrest: { ...one.unrest, behind: 0, index: 0 } };
+});
 
 /** Whether pages of other sizes can be asked for. */
 function hasSizes({ sized, otherSizes }: VendorShape): boolean {

@@ -59,8 +59,6 @@ export interface VendorShape {
   readonly ties: 'stable' | 'by page';
   /** What the filter shows: see `filters`. */
   readonly since: keyof typeof filters;
-  /** What the filter takes the number 0 for: a second, or no time at all. Without a time, only the latest row is shown. */
-  readonly zero: 'second' | 'no time';
   /**
    * What answers of numbered pages say of the pages behind them. A capped total counts to 20 at most. By length: more rows follow a page
    * of the size that was asked for. To the depth: as if no rows were behind it.
@@ -154,7 +152,6 @@ export const plainShape: VendorShape = {
   dated: true,
   ties: 'stable',
   since: 'from',
-  zero: 'second',
   says: 'nothing',
   hides: false,
   beside: 'nothing',
@@ -208,7 +205,6 @@ export const anyShape: ShapeArbitraries = {
   dated: fc.constantFrom(true, true, true, false),
   ties: fc.constantFrom('stable', 'by page'),
   since: fc.constantFrom('from', 'from', 'after', 'minute', 'hours', 'earlier'),
-  zero: fc.constantFrom('second', 'second', 'no time'),
   refusesAhead: fc.boolean(),
 };
 
@@ -278,10 +274,6 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
     const size = Math.min(shape.cap, shape.sized ? pageSize : Number.POSITIVE_INFINITY);
     for (const { id, updated } of vendor.rows.values()) if (!created.has(id)) created.set(id, updated);
     const isFiltered = shape.filter && shape.dated && request.updatedSince > 0;
-    // A first page without rows does not tell what there is.
-    const mayTell = shape.filter && shape.dated && !shape.beginsBlank;
-    const isWithoutTime = mayTell && shape.zero === 'no time' && request.updatedSince === 0;
-    const newest = () => [...shown()].reduce((a, b) => (b.updated > a.updated ? b : a));
     const isWholeToDepth = shape.says.endsWith('to depth');
     if (isFiltered && shape.refusesAhead && request.updatedSince > nowMs() / 1000) refuse();
     const since = isFiltered ? filters[shape.since](request.updatedSince) : 0;
@@ -298,7 +290,6 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
       })
       .map((row) => ({ row, key: keyOf(row, shape.order) }))
       .sort((a, b) => compare(a.key, b.key))
-      .filter(({ row }, _, { length }) => length < 2 || !isWithoutTime || row === newest())
       .slice(0, isWholeToDepth ? shape.depth : Number.POSITIVE_INFINITY);
     const all = place.held === undefined ? present : (vendor.held[place.held] ?? present);
     const turned = shape.ties === 'stable' ? all : withTurnedTies(all);

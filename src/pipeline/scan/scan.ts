@@ -12,7 +12,6 @@ import { pagingReach, withPageSize } from './pages/paging';
 import { isCode, REFUSALS } from './pages/refusals';
 import { isBehindReach } from './pages/window';
 import { WindowReader } from './pages/window-reader';
-import { besideZero } from './pages/zero';
 import { Clocks } from './present';
 import { type ScanDeps, ScanPosition, type ScanStart } from './scan-position';
 import { scanWithoutOrder } from './scan-without-order';
@@ -34,7 +33,7 @@ export async function* scan(
   // A smaller page size may have been needed only for a while, so a wide poll tries the full size again.
   const isSmall = start.wide && start.paging.pageSize < feed.pageSize;
   const paging = isSmall ? withPageSize(start.paging, feed.pageSize) : start.paging;
-  const reader = new PageReader(feed, besideZero(feed, deps), paging, signal, start.shownRecords);
+  const reader = new PageReader(feed, deps.source, paging, signal, start.shownRecords);
   // Only the whole feed has rows of enough seconds to learn its paging. A reconcile believes nothing that was learned before.
   const isWhole = start.whole === true || (start.snapshot && start.highWaterMark === 0);
   const isUnknown = reader.paging().unit === null || feed.paging.style !== 'page';
@@ -48,6 +47,7 @@ export async function* scan(
   if (isWhole || start.otherBorders) await reader.testBegin(from);
   // A mark may lie ahead of the present. A second that the caller names is kept.
   const mayRewind = start.overlapSeconds === undefined;
+
   const position = new ScanPosition(feed, reader, deps.logger, start, from);
   // Marks that relied on a wrong order prove nothing, so a snapshot begins again.
   const { highWaterMark, otherBorders, snapshot, wide } = start;

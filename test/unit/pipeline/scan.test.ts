@@ -91,7 +91,7 @@ const cluster = (size: number) => ({ feed: 'ipos', size }) as const;
 const servers: readonly Server[] = manners.flatMap((behaviour): Server[] => [
   {
     of: `650 records by ${behaviour.paging} from ${behaviour.firstPage}, five pages of them of one second`,
-    ...{ behaviour, records: { ipos: 650 }, cluster: cluster(500), fewerRequests: 40 },
+    ...{ behaviour, records: { ipos: 650 }, cluster: cluster(500), fewerRequests: 38 },
     learned: { unit: behaviour.paging === 'index' ? 'page' : 'record', firstPage: behaviour.firstPage },
   },
   {
