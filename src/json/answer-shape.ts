@@ -55,12 +55,15 @@ function isLike(before: Members, members: Members, [onTheWay, ...way]: readonly 
     const was = Object.hasOwn(before, name) ? before[name] : undefined;
     // PHP writes an object without members as an empty list.
     if (Array.isArray(value) && value.length === 0) return was !== undefined;
+    // It may be the list, by another name.
+    if (Array.isArray(value) && was === undefined) return false;
     const isOnTheWay = name === onTheWay && way.length > 0;
     if (isObject(value) && isObject(was)) return isLike(was, value, isOnTheWay ? way : []);
     if (isOnTheWay) return false;
     const changing = typeof value === 'boolean' ? CHANGING_FLAGS : CHANGING;
     const named = name.split(/[^a-zA-Z]+|(?<=[a-z])(?=[A-Z])/).map((word) => word.toLowerCase());
     const mayChange = named.some((word) => changing.has(word)) && !named.some((word) => REPORTS.has(word));
+    if (isObject(value) && was === undefined) return mayChange && isLike({}, value, []);
     return mayChange || (was !== undefined && value === was);
   });
 }

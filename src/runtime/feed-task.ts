@@ -89,7 +89,8 @@ export async function runFeedTask(
       trouble = { ...trouble, error };
       return;
     }
-    const notCommitted = ofLog(error) ?? trouble.notCommitted;
+    // An error of acquiring the feed is not that of a page.
+    const notCommitted = (owned === null ? null : ofLog(error)) ?? trouble.notCommitted;
     trouble = { error, failures: trouble.failures + 1, notCommitted };
     const event = eventFor(code, owned !== null);
     if (owned === null && isForOthers(event, trouble.failures)) membership.decline(feed.name);

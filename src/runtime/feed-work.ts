@@ -1,4 +1,4 @@
-import { pause, untilAny } from '../async/wait';
+import { pause, unlessAborted, untilAny } from '../async/wait';
 import type { Command } from '../commands/command';
 import type { Inbox } from '../commands/inbox';
 import type { Feed } from '../feeds/feed';
@@ -218,7 +218,7 @@ export function feedWork(feed: Feed, { inbox, logger, tell, rotation }: FeedWork
         const failure = await carryOut(feed, owned, request, signal, turns);
         if (failure !== null) throw failure;
         // Otherwise the poll would send the secret of before, and report its refusal as if it were new.
-        if (request.command.name === 'resume') await rotation.look(true);
+        if (request.command.name === 'resume') await unlessAborted(rotation.look(true), signal);
         // These operators want to see the next changes now.
         if (pollsAtOnce.includes(request.command.name)) nextPollAt = Number.NEGATIVE_INFINITY;
         return false;

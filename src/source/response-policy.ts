@@ -180,13 +180,14 @@ function rowsOf(value: unknown, text: string, answer: Answer): Rows | SourceFail
 
 /**
  * Programs that make JSON of XML write a list of one row as that row. An error has no time of a record, so feeds without
- * `updatedField` get no such row.
+ * `updatedField` get no such row. An object with a list of rows is what holds them.
  */
 function isOnlyRow(found: unknown, feed: Answer): boolean {
   const keys = rowKeys(feed);
-  return (
-    isObject(found) && feed.updatedField !== null && keys.id(found) !== null && keys.updated(found) !== null
-  );
+  const isRow = (value: unknown) =>
+    isObject(value) && keys.id(value) !== null && keys.updated(value) !== null;
+  if (feed.updatedField === null || !isObject(found) || !isRow(found)) return false;
+  return !Object.values(found).some((value) => Array.isArray(value) && value.some(isRow));
 }
 
 /** Null if the value under the key is `null` and there is a message: that is an error, not an empty page. */

@@ -152,7 +152,8 @@ export async function reconcile(
     if (missing.count > (allowDeletes ?? (await deletedUnasked(deps)))) {
       if (!options.dryRun) await movePosition(deps, { withheld_deletes: missing.count });
       // The probe needs a known record among the answers, so that no number would help.
-      return withheld(missing.count === (await inScope(state)) ? 'nothing-shown' : 'too-many');
+      const isNothingShown = found.created === 0 && missing.count === (await inScope(state));
+      return withheld(isNothingShown ? 'nothing-shown' : 'too-many');
     }
 
     const probe = await absenceProbe(deps, isMissing, signal);

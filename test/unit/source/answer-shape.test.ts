@@ -46,6 +46,8 @@ it.each([
 );
 
 it.each<[string, object, object]>([
+  ['a list of rows by the name of a count', { ...bundle, entry: [] }, { ...bundle, records: [{ id: 'b' }] }],
+  ['such a list in an object', { ...bundle, entry: [] }, { page: { items: [{ id: 'b' }] } }],
   ['another member', { ...bundle, entry: [] }, { ...bundle, items: [{ id: 'b' }] }],
   ['another word', { ...bundle, entry: [] }, { ...bundle, resourceType: 'OperationOutcome' }],
   ['another word beside its holder', { is: 'up', entry: { entry: [] } }, { is: 'down' }],

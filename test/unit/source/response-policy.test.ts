@@ -168,6 +168,7 @@ describe('an object in the place of the list', () => {
   it.each<[string, string, Partial<PolicyContext>]>([
     ['has no time', '{"ipos":{"id":"e1","message":"not found"}}', {}],
     ['has a time that is none', '{"ipos":{"id":"e1","updated":"soon"}}', {}],
+    ['holds a list of rows', `{"ipos":{"id":"f","updated":1700000000,"entry":[${row}]}}`, {}],
     ['has no id', '{"ipos":{"updated":1700000000}}', {}],
     ['is of a feed without times', `{"ipos":${row}}`, { updatedField: null }],
     ['is beside a message', `{"message":"try later","ipos":${row}}`, {}],
