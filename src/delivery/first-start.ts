@@ -30,7 +30,7 @@ export async function hasLostPosition(
   return ends.size > 0 && isForgotten(group, true, await log.groups(group, signal));
 }
 
-/** The same log, whose groups leave the sign after the first position that they commit. @param failed is told if they may not */
+/** The same log, but its groups make that topic after the first position that they commit. @param failed is told if they may not */
 export function leavingSigns(
   log: ConsumerLog,
   signal: AbortSignal,

@@ -59,7 +59,7 @@ export async function deliveryStatus(
       }
       const kept = letters.get(delivery.name)!;
       const isLost = delivery.from === 'end' && isForgotten(group, kept.size > 0, groups);
-      if (isLost) lost = `its position, which the log has no more; ${resetRemedy(groupOf(delivery))}`;
+      if (isLost) lost = `its position, which the log does not show; ${resetRemedy(groupOf(delivery))}`;
       return {
         delivery: delivery.name,
         lag: places.length === 0 && !isLost ? null : lag,

@@ -4,9 +4,11 @@ const words = (text: string) => new Set(text.split(' '));
 
 /** In the names of members that differ from answer to answer: places of pages, counts, times and marks of the answer itself. */
 const CHANGING = words(
-  'total totals count number size length limit offset skip start index position page pages per current first last next prev previous ' +
-    'after before from to self elements records rows found returned remaining cursor token link links url href etag id uuid time timestamp date updated took elapsed duration',
+  'total totals count size limit offset skip start page pages per current first last next prev previous after before from to self ' +
+    'cursor token link links url href etag id uuid time timestamp date updated took elapsed duration',
 );
+/** The same for numbers. A list or a text by such a name may be the rows, or a report. */
+const CHANGING_NUMBERS = words('number length index position elements records rows found returned remaining');
 /** The same for flags. */
 const CHANGING_FLAGS = words('more next previous first last done end final truncated');
 /** In the names of members that report how the request went. */
@@ -62,7 +64,9 @@ function isLike(before: Members, members: Members, [onTheWay, ...way]: readonly 
     if (isOnTheWay) return false;
     const changing = typeof value === 'boolean' ? CHANGING_FLAGS : CHANGING;
     const named = name.split(/[^a-zA-Z]+|(?<=[a-z])(?=[A-Z])/).map((word) => word.toLowerCase());
-    const mayChange = named.some((word) => changing.has(word)) && !named.some((word) => REPORTS.has(word));
+    const mayBe = (word: string) =>
+      changing.has(word) || (typeof value === 'number' && CHANGING_NUMBERS.has(word));
+    const mayChange = named.some(mayBe) && !named.some((word) => REPORTS.has(word));
     if (isObject(value) && was === undefined) return mayChange && isLike({}, value, []);
     return mayChange || (was !== undefined && value === was);
   });

@@ -36,9 +36,9 @@ export interface CommitLog extends LogReader {
    */
   acquire(topics: FeedTopics, signal: AbortSignal, grant?: Grant): Promise<FeedSession>;
   /**
-   * Writes records to a topic that belongs to no feed. Several processes may do so. Creates the topic if it is missing, also for
-   * no records. Records of one key keep their order, also over several calls. Resolves when they are committed. After an error they may have been written
-   * nevertheless, so readers of such a topic must accept a record twice.
+   * Writes records to a topic that belongs to no feed. Several processes may do so. Creates the topic if it is missing, even if there
+   * are no records to write. Records of one key keep their order, also over several calls. Resolves when they are committed. After an
+   * error they may have been written nevertheless, so readers of such a topic must accept a record twice.
    * @param signal ends waiting for the log
    * @throws HighwaterError LOG_TOPIC_MISMATCH if the topic exists and is compacted; LOG_CLOSED; another LOG_* or KAFKA_*
    */

@@ -207,7 +207,7 @@ function wrongKey(value: Members, answer: Answer): SourceFailure {
   const found = responseKey === '' ? 'an object, not an array' : `an object without "${responseKey}"`;
   const whose = path === '' ? 'its keys' : `the keys of "${path}"`;
   const list = keys.length === 0 ? 'it has none' : `${whose} are ${named.join(', ')}${more}`;
-  // It may be a record.
+  // The object may be a record, with members that `omit` keeps out of sight.
   const said = sentenceIn(value, quoting(answer));
   const quote = said === null ? '' : `; it says: ${said}`;
   return answered('SOURCE_WRONG_SHAPE', `${found}; ${list}${quote}`, answer);

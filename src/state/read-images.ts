@@ -29,7 +29,7 @@ export function imageReader(
 
   let steps = STEPS;
   return {
-    /** Images of another incarnation, or of another program, that no later record has overwritten or removed yet. They are not taken. */
+    /** Images of another incarnation, and values of another program, that no later record has replaced or removed yet. None is taken. */
     foreign: foreign as ReadonlyMap<string, LogRecord>,
     /**
      * Learns the schema that wrote the image, before `take`. @returns undefined: nearly all are known, and each await would cost a promise

@@ -47,6 +47,8 @@ it.each([
 
 it.each<[string, object, object]>([
   ['a list of rows by the name of a count', { ...bundle, entry: [] }, { ...bundle, records: [{ id: 'b' }] }],
+  ['one that was empty before', { ...bundle, entry: [], rows: [] }, { ...bundle, rows: [{ id: 'b' }] }],
+  ['a text by such a name', { ...bundle, entry: [] }, { ...bundle, found: 'Server is busy' }],
   ['such a list in an object', { ...bundle, entry: [] }, { page: { items: [{ id: 'b' }] } }],
   ['another member', { ...bundle, entry: [] }, { ...bundle, items: [{ id: 'b' }] }],
   ['another word', { ...bundle, entry: [] }, { ...bundle, resourceType: 'OperationOutcome' }],
