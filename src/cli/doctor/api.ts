@@ -50,7 +50,7 @@ export async function* checkApi(
       yield clock(pages);
       for (const [feed, page] of pages) {
         if (page instanceof HighwaterError) yield firstPageFailed(feed, page);
-        else yield await checked(subjectOf(feed), () => checkFeed(feed, page, source, signal));
+        else yield await checked(subjectOf(feed), () => checkFeed(feed, page, { source, logger }, signal));
       }
     }
     for (const feed of feeds.filter(({ name }) => !api.access.has(name))) {

@@ -1,8 +1,10 @@
 import type { Feed } from '../../feeds/feed';
 import { keyPaths, rowKeys } from '../../feeds/row-keys';
 import { removeMembers } from '../../json/remove-members';
+import { rowsWithoutTime } from '../../pipeline/rounds/rows-without-time';
 import { type PageFacts, pageFacts, repeats } from '../../pipeline/scan/pages/page-facts';
-import { inferPaging, showOrder } from '../../pipeline/scan/pages/paging';
+import { inferPaging, showOrder, unknownPaging } from '../../pipeline/scan/pages/paging';
+import type { ScanDeps } from '../../pipeline/scan/scan-position';
 import { LONGEST_LAG } from '../../pipeline/scan/seam';
 import { signsOfMore } from '../../source/more-rows';
 import { parsedJson } from '../../source/response-policy';
@@ -26,11 +28,11 @@ type Ask = (updatedSince: number, pageOffset: number, pageSize?: number) => Prom
 export async function checkFeed(
   feed: Feed,
   first: SourcePage,
-  source: Source,
+  deps: ScanDeps,
   signal: AbortSignal,
 ): Promise<Check> {
   const all: Check[] = [];
-  for await (const check of findings(feed, first, source, signal)) {
+  for await (const check of findings(feed, first, deps, signal)) {
     if (check.state === 'failed') return { ...check, feed: feed.name };
     all.push(check);
   }
@@ -41,7 +43,8 @@ export async function checkFeed(
 }
 
 /** How a feed is served, as the answers to a few requests show it, without its name. The first failure ends the requests. */
-async function* findings(feed: Feed, first: SourcePage, source: Source, signal: AbortSignal): Checks {
+async function* findings(feed: Feed, first: SourcePage, deps: ScanDeps, signal: AbortSignal): Checks {
+  const { source } = deps;
   const keys = rowKeys(feed);
   const begin = firstNumber(feed);
   const ask: Ask = async (updatedSince, page, pageSize = probeSize(feed)) => {
@@ -61,7 +64,7 @@ async function* findings(feed: Feed, first: SourcePage, source: Source, signal: 
   } else if (unusable > 0) {
     const found = `${unusable} of ${whole.length} records have no usable ${keyPaths(feed).join(' or ')}`;
     yield warning('feed', found, `Look at them in the topic ${feed.name}.dead-letters.`);
-  }
+  } else yield* hiddenRows(feed, deps, signal);
   yield* pathsNowhere(feed, first);
   const isCounted = feed.paging.style === 'page';
   const probe = await ask(0, 0);
@@ -79,6 +82,16 @@ async function* findings(feed: Feed, first: SourcePage, source: Source, signal: 
     yield warning('feed', 'no parameter for "updated since": every poll reads the whole feed', remedy);
   }
   yield ok('feed', isCounted ? await lengthNote(feed, whole, ask) : `${whole.length} records a page`);
+}
+
+async function* hiddenRows(feed: Feed, deps: ScanDeps, signal: AbortSignal): Checks {
+  const { parameters, updatedField, pageSize, name } = feed;
+  for await (const { rows } of rowsWithoutTime(feed, unknownPaging(pageSize), deps, signal))
+    yield warning(
+      'feed',
+      `the parameter ${parameters.updatedSince} hides ${rows.length} records without ${updatedField}, so that only a reconcile sees them`,
+      `They become dead letters (${name}.dead-letters). If they count, set parameters.updatedSince and updatedField to null.`,
+    );
 }
 
 /** A misspelled path cannot be told from one that only some rows have. It changes the rows, whose keys are read by then. */

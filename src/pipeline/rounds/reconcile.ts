@@ -12,6 +12,7 @@ import type { BatchPage } from '../transaction/batch';
 import { movePosition, transact } from '../transaction/transact';
 import { testFilter } from './missed-rows';
 import { absenceProbe } from './prove-absent';
+import { rowsWithoutTime } from './rows-without-time';
 
 export interface ReconcileOptions {
   /** Says what would be published, and publishes nothing. */
@@ -276,7 +277,10 @@ async function readAll(
   };
   let isComplete = false;
   const round: Round = {
-    pages: (stop) => scan(feed, start, deps, stop),
+    async *pages(stop) {
+      if (number === 1) yield* rowsWithoutTime(feed, paging, deps, stop);
+      yield* scan(feed, start, deps, stop);
+    },
     readsAhead: false,
     origin: () => 'reconcile',
     position: (_offset, { progress }) => {

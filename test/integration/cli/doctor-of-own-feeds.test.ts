@@ -10,9 +10,9 @@ const { folder, here } = commandsHere();
 
 const begin = 1_769_851_800;
 const rows = Array.from({ length: 130 }, (_, i) => ({ id: `t${i}`, updated: begin + i * 20 }));
-type Rows = typeof rows;
+type Rows = { id: string; updated?: number }[];
 /** Null: refused. */
-type Answer = (query: { since: number; page: number }) => Rows | null;
+type Answer = (query: { since: number; page: number; isFiltered: boolean }) => Rows | null;
 
 const pageOf = (all: Rows, page: number): Rows => (page < 0 ? [] : all.slice(page * 50, (page + 1) * 50));
 const since = (least: number) => rows.filter(({ updated }) => updated >= least);
@@ -21,7 +21,8 @@ const since = (least: number) => rows.filter(({ updated }) => updated >= least);
 async function examined(answer: Answer, own: object = {}, beside: object = {}, headers: object = {}) {
   const server = await startHttpServer((request, response) => {
     const query = new URL(request.url!, 'http://host').searchParams;
-    const found = answer({ since: Number(query.get('since')), page: Number(query.get('page')) });
+    const number = (name: string) => Number(query.get(name));
+    const found = answer({ since: number('since'), page: number('page'), isFiltered: query.has('since') });
     sendJson(
       response,
       found === null ? { detail: 'Invalid page.' } : { ...beside, tasks: found },
@@ -59,6 +60,14 @@ it.each(
       (query) => pageOf(since(Math.floor(query.since / 86_400) * 86_400), query.page),
       'ok',
       /updated filter honoured/,
+    ],
+    'hides rows without a time': [
+      ({ since: from, page, isFiltered }) => [
+        ...pageOf(since(from), page),
+        ...(isFiltered ? [] : [{ id: 'x' }]),
+      ],
+      'warning',
+      /the parameter since hides 1 records without updated/,
     ],
     'shows nothing': [
       (query) => pageOf(query.since === 0 ? rows : [], query.page),

@@ -1,5 +1,5 @@
 import { NOW, type StyledPublisher, styledPublisher } from '../../support/styled-publisher';
-import type { StyledVendor, VendorShape } from '../../support/styled-vendor';
+import type { StyledVendor, VendorRow, VendorShape } from '../../support/styled-vendor';
 
 /** A filter by the time of creation. Most rows are updated some hours later, which looks like a filter of another time zone. */
 const HOUR = 3_600;
@@ -252,4 +252,20 @@ describe('a filter of a feed that is too large to be read for one row', () => {
     expect(readAt()).not.toBe(before);
     expect(warnings()).toStrictEqual([]);
   });
+});
+
+it('hides rows without a time: a reconcile makes them dead letters, once', async () => {
+  await start(30, [0], 600, 'from');
+  const { fetchPage } = vendor;
+  vendor.fetchPage = async (feed, request, ...rest) => {
+    const isFiltered = feed.parameters.updatedSince !== null;
+    const page = await fetchPage(feed, request, ...rest);
+    const rows = (page.rows as VendorRow[])
+      .filter(({ id }) => id !== 'r007' || !isFiltered)
+      .map((row) => (row.id === 'r007' ? { ...row, updated: null } : row));
+    return { ...page, rows };
+  };
+  for (const round of ['poll', 'reconcile', 'reconcile'] as const) await publisher[round]();
+  const letters = await publisher.topic('ipos.dead-letters');
+  expect(letters.map(({ decoded }) => JSON.parse(decoded!.raw).id)).toStrictEqual(['r007']);
 });

@@ -1,0 +1,31 @@
+import type { Feed } from '../../feeds/feed';
+import { rowKeys } from '../../feeds/row-keys';
+import type { Paging, ScanPage } from '../../types';
+import { PageReader } from '../scan/pages/page-reader';
+import { noPage } from '../scan/pages/refusals';
+import { type ScanDeps, ScanPosition } from '../scan/scan-position';
+
+/**
+ * Rows without a time on the first page that the API shows without the filter. A database compares a missing time with nothing, so a
+ * filter may hide such rows whatever it is asked for, and every request of a scan names the filter. They become dead letters, which
+ * people see. One page shows most feeds of this kind; an API that gives none without the filter is not asked further.
+ */
+export async function* rowsWithoutTime(
+  feed: Feed,
+  paging: Paging,
+  { source, logger }: ScanDeps,
+  signal: AbortSignal,
+): AsyncGenerator<ScanPage> {
+  const { parameters, updatedField, windowSeconds } = feed;
+  if (parameters.updatedSince === null || updatedField === null || windowSeconds !== undefined) return;
+  const unfiltered = { ...feed, parameters: { ...parameters, updatedSince: null } };
+  const reader = new PageReader(unfiltered, source, paging, signal);
+  const page = await reader.readFirst(0).catch(noPage);
+  if (page === null) return;
+  const keys = rowKeys(feed);
+  const rows = page.rows.filter((row) => keys.id(row) !== null && keys.updated(row) === null);
+  if (rows.length === 0) return;
+  const start = { snapshot: false, highWaterMark: 0 };
+  const read = new ScanPosition(unfiltered, reader, logger, start, 0).page(page);
+  yield { ...read, rows, progress: { ...read.progress, paging } };
+}
