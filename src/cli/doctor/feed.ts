@@ -202,6 +202,13 @@ async function* filterFindings(feed: Feed, page: PageFacts, ask: Ask): Checks {
   const { greatest, least } = page;
   const name = feed.parameters.updatedSince;
   if (greatest === null || least === null || name === null) return;
+  const { least: fromOne } = feed.beginAt ? page : await ask(1, 0).catch(() => page);
+  if (fromOne !== null && fromOne < least)
+    yield warning(
+      'feed',
+      `the parameter ${name} shows records updated at ${fromOne} for second 1, but none before ${least} for second 0: the API takes 0 for no time, and a snapshot leaves them out`,
+      'Set beginAt of the feed to 1970-01-02 in highwater.yaml.',
+    );
   // A filter may count minutes or days. A time that is still to come may be refused.
   const since = greatest > least ? greatest : greatest + 86_400;
   const asked = ask(since, 0);

@@ -52,7 +52,7 @@ it.each(
       /the parameter since leaves out rows of the very second that is asked for/,
     ],
     'leaves out some later rows': [
-      (query) => pageOf(query.since === 0 ? rows : since(Math.max(query.since, begin + 49 * 20)), query.page),
+      (query) => pageOf(query.since <= 1 ? rows : since(Math.max(query.since, begin + 49 * 20)), query.page),
       'warning',
       /the parameter since leaves out rows that were updated later/,
     ],
@@ -69,8 +69,13 @@ it.each(
       'warning',
       /the parameter since hides 1 records without updated/,
     ],
+    'takes 0 for no time': [
+      ({ since: from, page }) => pageOf(since(from === 0 ? begin + 100 * 20 : from), page),
+      'warning',
+      /the API takes 0 for no time/,
+    ],
     'shows nothing': [
-      (query) => pageOf(query.since === 0 ? rows : [], query.page),
+      (query) => pageOf(query.since <= 1 ? rows : [], query.page),
       'ok',
       /no answer shows whether it includes its own second/,
     ],
