@@ -35,28 +35,32 @@ export interface Candidate {
 const idNames = [
   /^(id|_id|uuid|guid)$/i,
   /^(number|key|code|sku|slug|reference)$/i,
-  /(^|[_-])(id|no|number|uuid)$|Id$/,
+  /(^|[_-])(id|no|number|uuid)$|Id$|ID$/,
 ];
 const timeNames = [
   /^(updated|modified|changed)([_-]?(at|on|time|date|timestamp|ms))?$|^date[_-]?(updated|modified)$/i,
-  /updat|modif|chang/i,
+  /updat|modif|chang|(?<!cr)edit(?!ion)/i,
   /timestamp|^ts$/i,
   /created|time|date|_at$|At$/,
 ];
 
 /**
  * Members by which every row differs from the others, best first. Numbers from 1e8 on may be ids or times, and their name decides.
+ * Within other members, an id is only looked for if no name of a row's own members says so.
  * @param named member that the user says is the id: it may look like a time
  */
 export function idCandidates(rows: readonly JsonObject[], named?: string): Candidate[] {
-  return withNamed(everyName(rows), rows, named)
-    .map((name) => ({ name, score: scoreBy(idNames, lastName(name)) }))
-    .filter(({ name, score }) => {
-      const keys = rows.map((row) => keyOf(row, name));
-      if (keys.includes(null) || new Set(keys).size < keys.length) return false;
-      return name === named || score > 0 || timeFormatOf(rows, name) === null;
-    })
-    .sort(bestFirst);
+  const such = (names: readonly string[]): Candidate[] =>
+    names
+      .map((name) => ({ name, score: scoreBy(idNames, lastName(name)) }))
+      .filter(({ name, score }) => {
+        const keys = rows.map((row) => keyOf(row, name));
+        if (keys.includes(null) || new Set(keys).size < keys.length) return false;
+        return name === named || score > 0 || timeFormatOf(rows, name) === null;
+      });
+  const own = such(withNamed(everyName(rows), rows, named));
+  const isNamed = own.some(({ name, score }) => name === named || score > 0);
+  return [...own, ...(isNamed ? [] : such(pathsWithin(rows, idNames, 1)))].sort(bestFirst);
 }
 
 /**
@@ -68,7 +72,7 @@ export function timeCandidates(
   named?: string,
 ): (Candidate & { readonly format: TimeFormat })[] {
   const own = everyName(rows);
-  return withNamed([...own, ...updatesWithin(own, rows)], rows, named)
+  return withNamed([...own, ...pathsWithin(rows, timeNames, 3)], rows, named)
     .flatMap((name) => {
       const format = timeFormatOf(rows, name);
       const score = timeScore(name, own.includes(name));
@@ -81,19 +85,25 @@ export function timeCandidates(
 /** Members in which many APIs hold the members of a record. */
 const holderName = /^_?(fields|attributes|properties|data|values|source|sys(tem)?|meta(data)?)$/i;
 
-/** Paths that lead to times of an update, by their names. */
-function updatesWithin(own: readonly string[], rows: readonly JsonObject[]): string[] {
-  return own
+/** Paths into these members whose last name has at least this score. */
+function pathsWithin(rows: readonly JsonObject[], names: readonly RegExp[], least: number): string[] {
+  return everyName(rows)
     .filter((name) => holderName.test(name) && rows.every((row) => isJsonObject(row[name])))
     .flatMap((holder) =>
       everyName(rows.map((row) => row[holder] as JsonObject)).map((of) => `${holder}.${of}`),
     )
-    .filter((path) => scoreBy(timeNames, lastName(path)) > 2);
+    .filter((path) => scoreBy(names, lastName(path)) >= least);
 }
 
-/** A member of the row itself comes before one of the same name within another member. */
-const timeScore = (path: string, isOwn: boolean): number =>
-  isOwn ? scoreBy(timeNames, path) : Math.max(0, scoreBy(timeNames, lastName(path)) - 0.5);
+/** WordPress writes a time twice, once by the clock of the site, which repeats an hour each autumn. */
+const ofUtc = /[_-]?(utc|gmt)$/i;
+
+/** A member of the row itself comes before one of the same name within another member, and a time of UTC before another one. */
+function timeScore(path: string, isOwn: boolean): number {
+  const name = lastName(path);
+  const score = scoreBy(timeNames, name.replace(ofUtc, ''));
+  return score === 0 ? 0 : score - (isOwn ? 0 : 0.5) + (ofUtc.test(name) ? 0.25 : 0);
+}
 
 function withNamed(
   names: readonly string[],

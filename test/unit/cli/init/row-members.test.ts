@@ -37,6 +37,25 @@ describe('candidates', () => {
     expect(isClear(ids)).toBe(true);
   });
 
+  it('take the time of UTC before the one by the clock of a site', () => {
+    const times = { modified: '2026-01-02T05:04:05', modified_gmt: '2026-01-02T03:04:05' };
+    const candidates = timeCandidates([{ id: 1, date: '2026-01-01', ...times }]);
+    expect(candidates[0]!.name).toBe('modified_gmt');
+    expect(isClear(candidates)).toBe(true);
+  });
+
+  it.each(['sys.id', 'attributes.OBJECTID', 'properties.code'])(
+    'take the id %s, which lies within another member',
+    (path) => {
+      const [holder, member] = path.split('.') as [string, string];
+      const found = [1, 2].map((n) => ({ title: `t${n}`, [holder]: { [member]: n, size: 5 } }));
+      const ids = idCandidates(found);
+      expect(ids[0]!.name).toBe(path);
+      expect(isClear(ids)).toBe(true);
+      expect(idCandidates(found.map((row, n) => ({ ...row, id: n })))[0]!.name).toBe('id');
+    },
+  );
+
   it.each([
     ['seconds', [450_789_469, 450_789_470]],
     ['milliseconds', [5_400_000_000_001, 5_400_000_000_008]],
