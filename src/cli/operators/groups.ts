@@ -155,7 +155,13 @@ async function reset(name: string, { to, topic, yes }: ResetFlags, open: Open): 
   );
   // A delivery has topics, also if the brokers have forgotten where it stood.
   const delivery = config.deliveries.find((one) => groupOf(one) === name);
-  const named = topic ?? (stands === undefined ? delivery?.topics : undefined);
+  const lost = stands === undefined ? delivery?.topics : undefined;
+  const left = lost?.filter((one) => topic?.includes(one) === false) ?? [];
+  if (left.length > 0) {
+    const found = `${name} has no position in ${left.join(', ')} either, and would skip what came there`;
+    throw usageError(found, NOT_MOVED, 'Leave out --topic, so that it gets a position in all of its topics.');
+  }
+  const named = topic ?? lost;
   const topics = named?.map((one) => `${config.topicPrefix}${one}`) ?? stands?.places.map((one) => one.topic);
   const places = [];
   for (const one of new Set(topics)) {
