@@ -92,6 +92,17 @@ it('a total that counts no further than 20 rows ends no walk behind them, though
   expect(asked.length).toBeLessThan(100);
 });
 
+it.each([8, 9, 14, 20])(
+  'ties that change places hide none of %i rows from pages that are called the last because they are capped',
+  async (rows) => {
+    const shape = { style: 'offset', order: 'id', cap: 7, says: 'more by length', ties: 'by page' } as const;
+    const vendor = vendorOf({ ...shape, filter: false }, at(...Array.from({ length: rows }, () => 50_000)));
+    const whole = { snapshot: false, wide: true, whole: true, otherBorders: true, withoutFilter: true };
+    const { error, ids } = await read({ ...shape, filter: false }, vendor, whole, { pageSize: 1000 });
+    expect([error, ids.size]).toEqual([null, rows]);
+  },
+);
+
 it.each(['offset', 'cursor'] as const)(
   'a poll by %s with a lag of days reads these days once, not once for each second',
   async (style) => {
