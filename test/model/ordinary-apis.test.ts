@@ -507,8 +507,8 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
     if (shape.beside !== 'nothing' && (shape.ties === 'by page' || shape.isNextLost)) return;
     // On two pages of a few rows, two rows with one id look like a record that changes. So they do if pages of each size end at other rows.
     if (hasTwins(shape) && (pageSize === 2 || Number.isFinite(shape.depth))) return;
-    // Two rows of one time may be published once when they first come on two pages.
-    for (let more = hasTwins(shape) ? 2 : 0; ; more--) {
+    // Two rows of one time may be published a few times when they first come on two pages.
+    for (let more = hasTwins(shape) ? 4 : 0; ; more--) {
       const { seq } = publisher.owned().deps.state.offset;
       const before = known();
       for (const kind of ['poll', 'wide poll', 'reconcile'] as const) {

@@ -64,7 +64,7 @@ async function* findings(feed: Feed, first: SourcePage, deps: ScanDeps, signal: 
   } else if (unusable > 0) {
     const found = `${unusable} of ${whole.length} records have no usable ${keyPaths(feed).join(' or ')}`;
     yield warning('feed', found, `Look at them in the topic ${feed.name}.dead-letters.`);
-  } else yield* hiddenRows(feed, deps, signal);
+  } else yield* hiddenRows(feed, whole, deps, signal);
   yield* pathsNowhere(feed, first);
   const isCounted = feed.paging.style === 'page';
   const probe = await ask(0, 0);
@@ -84,9 +84,10 @@ async function* findings(feed: Feed, first: SourcePage, deps: ScanDeps, signal: 
   yield ok('feed', isCounted ? await lengthNote(feed, whole, ask) : `${whole.length} records a page`);
 }
 
-async function* hiddenRows(feed: Feed, deps: ScanDeps, signal: AbortSignal): Checks {
+async function* hiddenRows(feed: Feed, { ids }: PageFacts, deps: ScanDeps, signal: AbortSignal): Checks {
   const { parameters, updatedField, pageSize, name } = feed;
-  for await (const { rows } of rowsWithoutTime(feed, unknownPaging(pageSize), deps, signal))
+  const hidden = rowsWithoutTime(feed, unknownPaging(pageSize), (id) => ids.includes(id), deps, signal);
+  for await (const { rows } of hidden)
     yield warning(
       'feed',
       `the parameter ${parameters.updatedSince} hides ${rows.length} records without ${updatedField}, so that only a reconcile sees them`,

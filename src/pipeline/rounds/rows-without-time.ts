@@ -9,10 +9,12 @@ import { type ScanDeps, ScanPosition } from '../scan/scan-position';
  * Rows without a time on the first page that the API shows without the filter. A database compares a missing time with nothing, so a
  * filter may hide such rows whatever it is asked for, and every request of a scan names the filter. They become dead letters, which
  * people see. One page shows most feeds of this kind; an API that gives none without the filter is not asked further.
+ * @param isKnown whether the filter has shown a row with this id
  */
 export async function* rowsWithoutTime(
   feed: Feed,
   paging: Paging,
+  isKnown: (id: string) => boolean,
   { source, logger }: ScanDeps,
   signal: AbortSignal,
 ): AsyncGenerator<ScanPage> {
@@ -23,7 +25,10 @@ export async function* rowsWithoutTime(
   const page = await reader.readFirst(0).catch(noPage);
   if (page === null) return;
   const keys = rowKeys(feed);
-  const rows = page.rows.filter((row) => keys.id(row) !== null && keys.updated(row) === null);
+  const rows = page.rows.filter((row) => {
+    const id = keys.id(row);
+    return id !== null && !isKnown(id) && keys.updated(row) === null;
+  });
   if (rows.length === 0) return;
   const start = { snapshot: false, highWaterMark: 0 };
   const read = new ScanPosition(unfiltered, reader, logger, start, 0).page(page);
