@@ -357,7 +357,7 @@ export class PageReader {
       const mayBeLimit = !isSaid && last.length >= full && !isCode(error, ['SOURCE_NOT_FOUND']);
       const read = { ...last, from, shown: rows };
       if (mayBeLimit && !(await showsEnd(this.feed, this, read, this.isWhole(from)))) throw error;
-      return endBehind(last, offset, error, (place) => this.fetchNumbered(from, place));
+      return endBehind(last, offset, this.fullLength(), error, (place) => this.fetchNumbered(from, place));
     }
   }
 
