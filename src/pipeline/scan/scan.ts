@@ -43,14 +43,15 @@ export async function* scan(
   const late = feed.overlapSeconds + (start.stepSeconds ?? 1) - 1;
   const overlap = start.overlapSeconds ?? Math.max(start.wide ? feed.wideOverlapSeconds : 0, late);
   const from = Math.max(0, start.highWaterMark - overlap);
-  if (isWhole) await testDeclared(feed, reader);
-  if (isWhole || start.otherBorders) await reader.testBegin(from);
+  const showsAll = isWhole || (start.wide && feed.parameters.updatedSince === null);
+  if (showsAll) await testDeclared(feed, reader);
+  if (showsAll || start.otherBorders) await reader.testBegin(from);
   // A mark may lie ahead of the present. A second that the caller names is kept.
   const mayRewind = start.overlapSeconds === undefined;
 
   const position = new ScanPosition(feed, reader, deps.logger, start, from);
   // Marks that relied on a wrong order prove nothing, so a snapshot begins again.
-  const { highWaterMark, otherBorders, snapshot, wide } = start;
+  const { highWaterMark, otherBorders, snapshot, wide, withoutFilter } = start;
   const restart = snapshot ? { from: 0, highWaterMark: 0 } : { from, highWaterMark };
   // The whole feed at once may be more than paging reaches.
   const isRange = !start.snapshot && start.whole !== true;
@@ -66,17 +67,18 @@ export async function* scan(
     return false;
   }
 
-  if (reader.paging().ordered && start.withoutFilter) yield* allPages(position, start.otherBorders === true);
+  if (reader.paging().ordered && withoutFilter) yield* allPages(position, start.otherBorders === true);
   if (reader.paging().ordered && (yield* readInOrder(from, isRange))) {
     if (position.blockedBy !== null) throw position.blockedBy;
     return;
   }
   position.highWaterMark = restart.highWaterMark;
-  const whole = { ...restart, otherBorders, isWide: wide || snapshot, mayRewind };
-  const beyondReach = yield* scanWithoutOrder(position, whole);
+  const all = withoutFilter ? { ...restart, from: 0 } : restart;
+  const walk = { ...all, otherBorders, isWide: wide || snapshot, mayRewind };
+  const beyondReach = yield* scanWithoutOrder(position, walk);
   if (beyondReach === null) return;
   reader.setPaging({ ...reader.paging(), ordered: true });
-  if (!(yield* readInOrder(restart.from, false))) throw beyondReach;
+  if (!(yield* readInOrder(all.from, false))) throw beyondReach;
 }
 
 /** How the reading of one second that is wider than a page went. */
@@ -98,14 +100,12 @@ class OrderedScan {
   /** Rows that the next page has to show again; null: nothing is known of the anchor. */
   private seam: Seam | null = null;
   private furthest = 0;
-  /** The end that the scan wants to reach. */
-  private pin = Number.POSITIVE_INFINITY;
+  private pin = Number.POSITIVE_INFINITY; // the end that the scan wants to reach
   /** It was looked why a page has shown a part of the seam. */
   private hasTestedPart = false;
   /** How often a page has not shown the seam, since the scan has last come further. */
   private rejoins = 0;
-  /** Seconds that could not be read. */
-  private blocks = 0;
+  private blocks = 0; // seconds that could not be read
 
   constructor(
     private readonly position: ScanPosition,

@@ -48,6 +48,26 @@ describe.each([
   });
 });
 
+describe('pages without a filter that come to begin at 0', () => {
+  const shape = { style: 'page', first: 'one, zero is refused', filter: false, order: 'newest' } as const;
+  const moved = async (paging: Feed['paging']) => {
+    await start(shape, paging, 430);
+    await publisher.poll();
+    publisher.shape.first = 'zero';
+    publisher.vendor.write('new', NOW);
+    return publisher.poll({ wide: true });
+  };
+
+  it('are read from there by the next wide poll', async () => {
+    await moved({ style: 'page' });
+    expect(publisher.unknown()).toEqual([]);
+  });
+
+  it('end the next wide poll if the settings say that they begin at 1', async () => {
+    await expect(moved({ style: 'page', first: 1 })).rejects.toMatchObject({ code: 'SCAN_PAGING_IGNORED' });
+  });
+});
+
 it('a page 0 with all rows is no page in front of page 1', async () => {
   await start(
     { style: 'page', first: 'one, zero is the same', order: 'id' },

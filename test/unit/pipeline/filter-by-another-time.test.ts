@@ -95,6 +95,38 @@ it('is not used any more once a reconcile finds a row that is later than all tha
   expect(warnings()).toEqual([expect.stringContaining('It is not used any more')]);
 });
 
+it('of creation is not used any more once a reconcile finds updates of a feed that is ordered by it', async () => {
+  await start(30, [0], 600, 'from');
+  const { fetchPage } = vendor;
+  const created = (row: unknown) => vendor.created.get((row as VendorRow).id) ?? second();
+  vendor.fetchPage = async (feed, request, ...rest) => {
+    const all = { ...request, updatedSince: 0, pageOffset: 0, pageSize: 1_000 };
+    const page = await fetchPage(feed, all, ...rest);
+    const rows = page.rows
+      .filter((row) => created(row) >= request.updatedSince)
+      .sort((a, b) => created(a) - created(b));
+    const begin = request.pageOffset * request.pageSize;
+    return { ...page, rows: rows.slice(begin, begin + request.pageSize) };
+  };
+  write('r002', NOW - 9 * HOUR);
+  await publisher.poll();
+  const change = async (old: string, fresh: string) => {
+    pass(60);
+    write(old, second() - 20);
+    vendor.created.set(fresh, second() - 10);
+    write(fresh, second() - 10);
+    await publisher.poll();
+  };
+  await change('r003', 'new0');
+  await change('r004', 'new1');
+  expect(published('r003')).not.toBe(second() - 80);
+  await publisher.reconcile();
+  expectAll();
+  expect(warnings()).toEqual([expect.stringContaining('It is not used any more')]);
+  await change('r005', 'new2');
+  expectAll();
+});
+
 it('is not used any more if an API comes to filter so after the snapshot', async () => {
   await start(60, [1.2, 2.7, 2.1, 1.6, 2.9], 120, 'from');
   await publisher.restart({ feed: { ...publisher.feed, pageSize: 100 } });
