@@ -6,7 +6,7 @@ import type { Source } from '../../source/source';
 import type { Paging, ScanPage } from '../../types';
 import { believed } from './order';
 import type { HiddenRows } from './pages/announced';
-import type { FetchedPage } from './pages/page-facts';
+import type { FetchedPage, PageFacts } from './pages/page-facts';
 import type { PageReader } from './pages/page-reader';
 import { MOST_RESTARTS, MOST_WALKS } from './pages/page-walk';
 import type { WalkEnd } from './pages/window';
@@ -143,9 +143,9 @@ export class ScanPosition {
    * @returns whether nothing is left of the feed's records
    */
   async showsNothing(): Promise<boolean> {
-    const { feed, reader, shownRecords, sampleSeconds } = this;
+    const { reader, shownRecords } = this;
     if (shownRecords === 0 || this.isFeedEmpty) return this.isFeedEmpty;
-    for (const second of feed.windowSeconds === undefined ? [0] : (sampleSeconds?.(ASKED_FOR) ?? [])) {
+    for (const second of this.seconds()) {
       // Some APIs refuse times ahead of the present.
       if (second > this.mark) continue;
       const { facts } = await believed(reader, second, true);
@@ -156,6 +156,26 @@ export class ScanPosition {
     }
     if (this.isFeedEmpty) reader.setPaging({ ...reader.paging(), lagTestedAt: 0 }); // the next poll asks again
     return this.isFeedEmpty;
+  }
+
+  /**
+   * Rows came that are days older than what was asked for. Either the filter is ignored, or the API always shows some rows, such as open
+   * ones. Then it shows other old rows from an earlier second on.
+   * @param first page of them
+   */
+  async testUnfiltered(first: PageFacts, from: number): Promise<void> {
+    if (!this.isUnfiltered) return;
+    const shown = new Set(first.keys);
+    for (const second of this.seconds()) {
+      const { keys, updated } = (await this.reader.readFirst(second)).facts;
+      this.isUnfiltered = !keys.some((key, i) => !shown.has(key) && (updated[i] ?? from) < from);
+      if (!this.isUnfiltered) return;
+    }
+  }
+
+  /** Seconds from which an API shows the whole feed, or, if it answers only ranges, some records. */
+  private seconds(): Iterable<number> {
+    return this.feed.windowSeconds === undefined ? [0] : (this.sampleSeconds?.(ASKED_FOR) ?? []);
   }
 
   /**

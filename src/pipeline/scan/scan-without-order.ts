@@ -75,6 +75,7 @@ async function* scanWindow(
     if (await isFilterOfNoUse(position, from, highWaterMark))
       return { from, highWaterMark, otherBorders, mayRewind };
   }
+  await position.testUnfiltered(window.page.facts, reader.least(from));
   if (!window.isSettled) await position.giveUpOn(from, window.end);
   // A row that moved while the pages were read may have been missed. It is not older than the first answer.
   position.highWaterMark = Math.min(greatest, window.page.knownSecond);

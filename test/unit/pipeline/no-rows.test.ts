@@ -137,6 +137,29 @@ it('a feed without paging does not count as read if the API comes to answer each
   expect(await publisher.poll()).toMatchObject({ complete: true });
 });
 
+it.each(['page', 'cursor', 'none'] as const)(
+  'an API by %s that shows some old rows with each answer is read, and counts as read',
+  async (style) => {
+    const { clock, vendor } = await unwell({ style }, () => false, { pageSize: 1_000 });
+    for (const [id, { updated }] of vendor.rows) vendor.write(id, updated - 864_000);
+    vendor.write('latest', NOW - 60);
+    const { fetchPage } = vendor;
+    vendor.fetchPage = async (...asked) => {
+      const page = await fetchPage(...asked);
+      const open = ['r100', 'r101'].map((id) => vendor.rows.get(id)!);
+      const isFirst = asked[1].pageOffset === 0 && asked[1].continuation === undefined;
+      return { ...page, rows: [...new Set([...(isFirst ? open : []), ...page.rows])] };
+    };
+    await publisher.poll();
+    for (const wide of [false, true, false]) {
+      clock.ms += 60_000;
+      vendor.write('latest', clock.ms / 1000);
+      expect(await publisher.poll({ wide })).toMatchObject({ complete: true });
+    }
+    expect([publisher.offset().last_error, publisher.logger.warnings]).toEqual([null, []]);
+  },
+);
+
 it.each(['page', 'offset', 'cursor', 'none'] as const)(
   'a poll by %s that is shown two fifths of the records is said to be short of records',
   async (style) => {
