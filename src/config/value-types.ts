@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { timeReader } from '../feeds/time-format';
+import { readIso8601 } from '../feeds/time-format';
 
 /**
  * The types of settings, as schemas that take the text of flags, variables and the file. The message of each schema names the
@@ -68,8 +68,8 @@ export function longSeconds() {
 
 /** A date, which is its midnight, or a time, in UTC if it names no offset. Unix seconds. */
 export function moment() {
-  return read('a date or a time since 1970, such as 2020-01-31 or 2020-01-31T09:30:00Z', (text) => {
-    const seconds = timeReader('iso8601')(text.trim());
+  return read('a date or a time, such as 2020-01-31 or 2020-01-31T09:30:00Z', (text) => {
+    const seconds = readIso8601(text.trim());
     return seconds === null ? null : Math.floor(seconds);
   });
 }
@@ -79,8 +79,8 @@ export function pastMoment() {
   return read('a time such as 2020-01-31, 2020-01-31T09:30:00Z, 2h (ago) or now', (text) => {
     const agoMs = text === 'now' ? 0 : withUnit(text, { ...milliseconds, ...longTimes });
     if (agoMs !== null) return Date.now() - agoMs;
-    const seconds = timeReader('iso8601')(text.trim());
-    return seconds === null ? null : Math.round(seconds * 1_000);
+    const seconds = readIso8601(text.trim());
+    return seconds === null || seconds < 0 ? null : Math.round(seconds * 1_000);
   });
 }
 

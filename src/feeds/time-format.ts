@@ -4,7 +4,7 @@ import type { FilterFormat, TimeFormat } from './definition';
 /**
  * A time as the endpoint's filter takes it. A part that the format does not have is left out: for the begin of a range downwards, for
  * its end upwards. A date stays that of the time, because a range of dates includes both.
- * @param seconds Unix seconds, not below 0
+ * @param seconds Unix seconds
  */
 export function writeTime(seconds: number, format: FilterFormat, edge: 'since' | 'until' = 'since'): string {
   const whole = edge === 'since' ? Math.floor : Math.ceil;
@@ -34,13 +34,19 @@ export const expectedTime: Readonly<Record<TimeFormat, string>> = {
   iso8601: 'an ISO 8601 time such as 2026-01-31T09:30:00Z',
 };
 
-/** Unix seconds of a time as a record has it, with a fraction if the format has one; null for anything else. */
+/**
+ * Unix seconds of a time as a record has it, with a fraction if the format has one; null for anything else. A time before 1970 is 0: APIs
+ * write the first moment that they know, such as 0001-01-01, for a record that was never updated.
+ */
 export type TimeReader = (raw: unknown) => number | null;
 
 export function timeReader(format: TimeFormat): TimeReader {
   if (format === 'seconds') return readSeconds;
-  return format === 'milliseconds' ? readMilliseconds : readIso8601;
+  if (format === 'milliseconds') return readMilliseconds;
+  return (raw) => notBefore1970(readIso8601(raw));
 }
+
+const notBefore1970 = (seconds: number | null) => (seconds === null ? null : Math.max(0, seconds));
 
 /** Above this a time stamp is in milliseconds: as seconds it would lie in the year 5138. */
 const GREATEST_SECONDS = 1e11;
@@ -49,24 +55,25 @@ const LAST_SECOND = 253_402_300_799;
 
 /** Whole seconds. APIs that write them differ in details, so text, fractions and milliseconds are taken as well. */
 export function readSeconds(raw: unknown): number | null {
-  const isText = raw instanceof ExactNumber || (typeof raw === 'string' && /^\d+(\.\d+)?$/.test(raw));
+  const isText = raw instanceof ExactNumber || (typeof raw === 'string' && /^-?\d+(\.\d+)?$/.test(raw));
   const value = isText ? Number(raw) : raw;
-  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) return null;
+  if (typeof value !== 'number' || !Number.isFinite(value)) return null;
   const seconds = Math.floor(value > GREATEST_SECONDS ? value / 1000 : value);
-  return seconds <= LAST_SECOND ? seconds : null;
+  return seconds <= LAST_SECOND ? Math.max(0, seconds) : null;
 }
 
 function readMilliseconds(raw: unknown): number | null {
-  const value = typeof raw === 'string' && /^\d+$/.test(raw) ? Number(raw) : raw;
-  if (!Number.isInteger(value) || (value as number) < 0) return null;
-  return (value as number) / 1000 <= LAST_SECOND ? (value as number) / 1000 : null;
+  const value = typeof raw === 'string' && /^-?\d+$/.test(raw) ? Number(raw) : raw;
+  if (!Number.isInteger(value)) return null;
+  const seconds = (value as number) / 1000;
+  return seconds <= LAST_SECOND ? Math.max(0, seconds) : null;
 }
 
 const ISO_8601 =
   /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)? ?(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?)?)?$/;
 
-/** A date without a time is its midnight, and a time without an offset is UTC. Null before 1970, whose seconds would be negative. */
-function readIso8601(raw: unknown): number | null {
+/** A date without a time is its midnight, and a time without an offset is UTC. Before 1970, seconds are negative. */
+export function readIso8601(raw: unknown): number | null {
   const parts = typeof raw === 'string' ? ISO_8601.exec(raw) : null;
   if (parts === null) return null;
   const [year, month, day, hour, minute, second] = parts.slice(1, 7).map((part) => Number(part ?? 0)) as [
@@ -76,15 +83,15 @@ function readIso8601(raw: unknown): number | null {
   const [offsetHours, offsetMinutes] = [Number(parts[10] ?? 0), Number(parts[11] ?? 0)];
   // A leap second counts as the second after it, as in Unix time.
   if (hour > 23 || minute > 59 || second > 60 || offsetHours > 23 || offsetMinutes > 59) return null;
-  // Date.UTC takes the years 0 to 99 for 1900 to 1999.
-  if (year < 1969 || !isDay(year, month, day)) return null;
+  if (!isDay(year, month, day)) return null;
   const offset = (parts[9] === '-' ? -1 : 1) * (offsetHours * 3600 + offsetMinutes * 60);
-  const whole = Date.UTC(year, month - 1, day, hour, minute, second) / 1000 - offset;
-  return whole < 0 ? null : whole + Number(`0.${parts[7] ?? 0}`);
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999.
+  const whole = new Date(0).setUTCFullYear(year, month - 1, day) / 1000 + hour * 3600 + minute * 60 + second;
+  return whole - offset + Number(`0.${parts[7] ?? 0}`);
 }
 
-/** Date.UTC takes 30 February for 2 March. */
+/** Date takes 30 February for 2 March. */
 function isDay(year: number, month: number, day: number): boolean {
-  const date = new Date(Date.UTC(year, month - 1, day));
+  const date = new Date(new Date(0).setUTCFullYear(year, month - 1, day));
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
 }

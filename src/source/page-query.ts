@@ -42,11 +42,13 @@ function* pageParts(
   const isNumbered = paging.style === 'page' || paging.style === 'offset';
   if (isNumbered && parameters.page !== null) yield [parameters.page, request.pageOffset];
   if (parameters.pageSize !== null) yield [parameters.pageSize, request.pageSize];
-  const { updatedSinceFormat: format = feed.updatedFormat, beginAt = 0 } = feed;
+  const { updatedSinceFormat: format = feed.updatedFormat, beginAt = 0, windowSeconds } = feed;
   const isNumber = format === 'seconds' || format === 'milliseconds';
   const time = (text: string) => (isNumber ? Number(text) : text);
-  if (parameters.updatedSince !== null)
-    yield [parameters.updatedSince, time(writeTime(Math.max(request.updatedSince, beginAt), format))];
+  // A beginning before 1970 stands for no time at all.
+  const isBegin = request.updatedSince === 0 && windowSeconds === undefined;
+  const since = isBegin ? beginAt : Math.max(request.updatedSince, beginAt);
+  if (parameters.updatedSince !== null) yield [parameters.updatedSince, time(writeTime(since, format))];
   if (parameters.updatedUntil && request.updatedUntil !== undefined)
     yield [parameters.updatedUntil, time(writeTime(request.updatedUntil, format, 'until'))];
   if (request.dates !== undefined && parameters.dateFrom && parameters.dateTo) {

@@ -316,7 +316,7 @@ it.each<[string, Section, string, object?]>(
     ],
     'a beginning that is no day': [
       { ...orders, ...since, beginAt: '2020-02-30' },
-      'feeds.orders.beginAt: found "2020-02-30", expected a date or a time since 1970, such as 2020-01-31 or 2020-01-31T09:30:00Z',
+      'feeds.orders.beginAt: found "2020-02-30", expected a date or a time, such as 2020-01-31 or 2020-01-31T09:30:00Z',
     ],
     'a window without a filter': [
       { ...orders, window: '30d' },

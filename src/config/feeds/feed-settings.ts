@@ -146,7 +146,7 @@ export const feedSettings = z
         'How `updatedSince` and `updatedUntil` write it: `seconds`, `milliseconds`, `iso8601`, `iso8601-ms`, `iso8601-offset`, `date` or `datetime` ([examples](adding-a-feed.md#another-api)). Default: as `updatedFormat`.',
       ),
       beginAt: moment().describe(
-        'No request asks for records updated before this date or time, such as `2020-01-01`. For an API that refuses older ones. Default: 1970.',
+        'No request asks for records updated before this date or time, such as `2020-01-01`. For an API that refuses older ones, or has records dated before 1970 (`0001-01-01`). Default: 1970.',
       ),
       window: longSeconds().describe(
         'The longest range that the API answers for one request, such as `30d`. Older records are read range by range. Default: no limit.',

@@ -8,7 +8,8 @@ import { type ScanDeps, ScanPosition } from '../scan/scan-position';
 /**
  * Rows without a time on the first page that the API shows without the filter. A database compares a missing time with nothing, so a
  * filter may hide such rows whatever it is asked for, and every request of a scan names the filter. They become dead letters, which
- * people see. One page shows most feeds of this kind; an API that gives none without the filter is not asked further.
+ * people see. Of rows with a time before 1970, which the filter is not asked for, a warning tells. One page shows most feeds of this kind;
+ * an API that gives none without the filter is not asked further.
  * @param isKnown whether the filter has shown a row with this id
  */
 export async function* rowsWithoutTime(
@@ -25,10 +26,16 @@ export async function* rowsWithoutTime(
   const page = await reader.readFirst(0).catch(noPage);
   if (page === null) return;
   const keys = rowKeys(feed);
-  const rows = page.rows.filter((row) => {
+  const hidden = page.rows.filter((row) => {
     const id = keys.id(row);
-    return id !== null && !isKnown(id) && keys.updated(row) === null;
+    return id !== null && !isKnown(id) && (keys.updated(row) ?? 0) <= 0;
   });
+  const early = hidden.find((row) => keys.updated(row) === 0);
+  if (early !== undefined) {
+    const what = `hides records with a time before 1970, such as ${keys.id(early)}, and they are not published. Set beginAt of the feed to 0001-01-01.`;
+    logger.warn(`Feed ${feed.name}: the filter ${parameters.updatedSince} ${what}`, { feed: feed.name });
+  }
+  const rows = hidden.filter((row) => keys.updated(row) === null);
   if (rows.length === 0) return;
   const start = { snapshot: false, highWaterMark: 0 };
   const read = new ScanPosition(unfiltered, reader, logger, start, 0).page(page);

@@ -286,7 +286,7 @@ describe('a filter of a feed that is too large to be read for one row', () => {
   });
 });
 
-it('hides rows without a time: a reconcile makes them dead letters, once', async () => {
+it.each([null, -62_135_596_800])('hides a row whose time is %j: a reconcile says so', async (updated) => {
   await start(30, [0], 600, 'from');
   const { fetchPage } = vendor;
   vendor.fetchPage = async (feed, request, ...rest) => {
@@ -294,10 +294,13 @@ it('hides rows without a time: a reconcile makes them dead letters, once', async
     const page = await fetchPage(feed, request, ...rest);
     const rows = (page.rows as VendorRow[])
       .filter(({ id }) => id !== 'r007' || !isFiltered)
-      .map((row) => (row.id === 'r007' ? { ...row, updated: null } : row));
+      .map((row) => (row.id === 'r007' ? { ...row, updated } : row));
     return { ...page, rows };
   };
   for (const round of ['poll', 'reconcile', 'reconcile'] as const) await publisher[round]();
   const letters = await publisher.topic('ipos.dead-letters');
-  expect(letters.map(({ decoded }) => JSON.parse(decoded!.raw).id)).toStrictEqual(['r007']);
+  const ids = letters.map(({ decoded }) => JSON.parse(decoded!.raw).id as string);
+  expect(ids).toEqual(updated === null ? ['r007'] : []);
+  const said = /hides records with a time before 1970, such as r007, .* Set beginAt/;
+  if (updated !== null) expect(warnings()).toEqual([expect.stringMatching(said), expect.anything()]);
 });

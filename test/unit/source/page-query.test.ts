@@ -47,6 +47,13 @@ it('nothing before the beginning is asked for', () => {
   expect(queryOf({ beginAt: 1_700_000_000 }, { updatedSince: 1_800_000_000 }).from).toBe('1800000000');
 });
 
+it('a beginning before 1970 is only asked for with everything', () => {
+  const year1 = { beginAt: -62_135_596_800, updatedFormat: 'iso8601' } as const;
+  expect(queryOf(year1, { updatedSince: 0 }).from).toBe('0001-01-01T00:00:00Z');
+  expect(queryOf({ ...year1, windowSeconds: 86_400 }, { updatedSince: 0 }).from).toBe('1970-01-01T00:00:00Z');
+  expect(queryOf(year1, { updatedSince: 1_800_000_000 }).from).toBe('2027-01-15T08:00:00Z');
+});
+
 it('the first cursor asks for the first page, and then the cursor of the page before', () => {
   const paging = { style: 'cursor', parameter: 'after', start: '*', from: 'next' } as const;
   expect(queryOf({ paging }).after).toBe('*');

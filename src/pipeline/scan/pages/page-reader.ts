@@ -274,7 +274,7 @@ export class PageReader {
   isWhole(from: number): boolean {
     const { parameters, beginAt = 0, windowSeconds } = this.feed;
     if (parameters.updatedSince === null) return true;
-    return windowSeconds === undefined && this.least(from) <= beginAt;
+    return windowSeconds === undefined && this.least(from) <= Math.max(0, beginAt);
   }
 
   /** Learns how long pages are that name a next one, and notices a page that does not name it any more. */
