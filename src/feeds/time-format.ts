@@ -35,18 +35,19 @@ export const expectedTime: Readonly<Record<TimeFormat, string>> = {
 };
 
 /**
- * Unix seconds of a time as a record has it, with a fraction if the format has one; null for anything else. A time before 1970 is 0: APIs
- * write the first moment that they know, such as 0001-01-01, for a record that was never updated.
+ * Unix seconds of a time as a record has it, with a fraction if the format has one; null for anything else. An ISO time before 1970 is 0:
+ * some APIs write the first moment that they know, such as 0001-01-01, for a record that was never updated.
  */
 export type TimeReader = (raw: unknown) => number | null;
 
 export function timeReader(format: TimeFormat): TimeReader {
   if (format === 'seconds') return readSeconds;
   if (format === 'milliseconds') return readMilliseconds;
-  return (raw) => notBefore1970(readIso8601(raw));
+  return (raw) => {
+    const seconds = readIso8601(raw);
+    return seconds === null ? null : Math.max(0, seconds);
+  };
 }
-
-const notBefore1970 = (seconds: number | null) => (seconds === null ? null : Math.max(0, seconds));
 
 /** Above this a time stamp is in milliseconds: as seconds it would lie in the year 5138. */
 const GREATEST_SECONDS = 1e11;
@@ -55,18 +56,17 @@ const LAST_SECOND = 253_402_300_799;
 
 /** Whole seconds. APIs that write them differ in details, so text, fractions and milliseconds are taken as well. */
 export function readSeconds(raw: unknown): number | null {
-  const isText = raw instanceof ExactNumber || (typeof raw === 'string' && /^-?\d+(\.\d+)?$/.test(raw));
+  const isText = raw instanceof ExactNumber || (typeof raw === 'string' && /^\d+(\.\d+)?$/.test(raw));
   const value = isText ? Number(raw) : raw;
-  if (typeof value !== 'number' || !Number.isFinite(value)) return null;
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) return null;
   const seconds = Math.floor(value > GREATEST_SECONDS ? value / 1000 : value);
-  return seconds <= LAST_SECOND ? Math.max(0, seconds) : null;
+  return seconds <= LAST_SECOND ? seconds : null;
 }
 
 function readMilliseconds(raw: unknown): number | null {
-  const value = typeof raw === 'string' && /^-?\d+$/.test(raw) ? Number(raw) : raw;
-  if (!Number.isInteger(value)) return null;
-  const seconds = (value as number) / 1000;
-  return seconds <= LAST_SECOND ? Math.max(0, seconds) : null;
+  const value = typeof raw === 'string' && /^\d+$/.test(raw) ? Number(raw) : raw;
+  if (!Number.isInteger(value) || (value as number) < 0) return null;
+  return (value as number) / 1000 <= LAST_SECOND ? (value as number) / 1000 : null;
 }
 
 const ISO_8601 =

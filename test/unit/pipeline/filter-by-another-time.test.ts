@@ -286,7 +286,7 @@ describe('a filter of a feed that is too large to be read for one row', () => {
   });
 });
 
-it.each([null, -62_135_596_800])('hides a row whose time is %j: a reconcile says so', async (updated) => {
+it.each([null, 0])('hides a row whose time is %j: a reconcile says so', async (updated) => {
   await start(30, [0], 600, 'from');
   const { fetchPage } = vendor;
   vendor.fetchPage = async (feed, request, ...rest) => {
@@ -301,6 +301,6 @@ it.each([null, -62_135_596_800])('hides a row whose time is %j: a reconcile says
   const letters = await publisher.topic('ipos.dead-letters');
   const ids = letters.map(({ decoded }) => JSON.parse(decoded!.raw).id as string);
   expect(ids).toEqual(updated === null ? ['r007'] : []);
-  const said = /hides records with a time before 1970, such as r007, .* Set beginAt/;
+  const said = /hides records dated 1970 or before, such as r007, .* Set beginAt/;
   if (updated !== null) expect(warnings()).toEqual([expect.stringMatching(said), expect.anything()]);
 });
