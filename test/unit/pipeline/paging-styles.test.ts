@@ -103,6 +103,27 @@ it.each([8, 9, 14, 20])(
   },
 );
 
+it('an offset that is rounded down to whole pages is not taken for one that is ignored when a row comes meanwhile', async () => {
+  const publisher = await styledPublisher({ style: 'offset', order: 'newest' }, { pageSize: 50 });
+  const { vendor, clock } = publisher;
+  const { fetchPage } = vendor;
+  vendor.fetchPage = (feed, request, ...rest) => {
+    const pageOffset = Math.floor(request.pageOffset / request.pageSize) * request.pageSize;
+    return fetchPage(feed, { ...request, pageOffset }, ...rest);
+  };
+  for (let i = 0; i < 230; i++) vendor.write(`r${i}`, NOW - 900_000 + i * 1_000);
+  await publisher.poll();
+  clock.ms += 100_000;
+  for (const id of ['r0', 'r7', 'r14']) vendor.write(id, clock.ms / 1000 - 20);
+  const before = vendor.asked.length;
+  vendor.beforeAnswer = (n) => {
+    if (n === before + 3) vendor.write('r200', clock.ms / 1000);
+  };
+  await publisher.poll();
+  await publisher.poll();
+  expect(publisher.offset().last_error).toBeNull();
+});
+
 it.each(['offset', 'cursor'] as const)(
   'a poll by %s with a lag of days reads these days once, not once for each second',
   async (style) => {

@@ -67,16 +67,13 @@ export class PageWalk {
   private last: PageFacts | null = null;
   private isEndShown = true;
   private repeats = 0;
-  /** The most rows with an id that a walk has had. */
-  private mostRows = 0;
+  private mostRows = 0; // the most rows with an id that a walk has had
   private isShuffled = false; // rows came in another order than in the walk before
   private quietWalks = 0;
-  /** Walks in a row without a new row, each over pages with other borders. */
-  private quietBorders = 0;
+  private quietBorders = 0; // walks in a row without a new row, each over pages with other borders
   hasMovedBorders = false;
   private hasFixedSize = false;
-  /** This walk goes over pages with other borders than all walks before. */
-  private hasOtherBorders = false;
+  private hasOtherBorders = false; // this walk goes over pages with other borders than all walks before
   /** Time of the first answer, Unix seconds. Rows that are no older were not hidden before. */
   private began = Number.POSITIVE_INFINITY;
 
@@ -224,7 +221,7 @@ export class PageWalk {
     for (;;) {
       const n = this.begins.length - 1;
       const begin = this.begins[n]!;
-      const { unit, pageSize } = this.reader.paging();
+      const { unit, pageSize, longestPage } = this.reader.paging();
       const position = unit === 'record' ? begin : n * pageSize;
       if (position >= this.window.reach) {
         // A short page shows the end without a request behind it.
@@ -232,8 +229,11 @@ export class PageWalk {
         throw beyondReach(this.feed, this.window);
       }
       const behind = Math.max(0, this.older - (this.first?.length ?? 0));
-      if (quiet > MOST_PAGES_A_RECORD * behind + MORE_PAGES)
+      if (quiet > MOST_PAGES_A_RECORD * behind + MORE_PAGES) {
+        // Rows came behind a page that held all others. Places behind it may begin again.
+        if ((this.first?.length ?? 0) < (longestPage || pageSize)) return 'begin-again';
         throw pagingIgnored(this.feed, this.window, n, this.seen.size);
+      }
       const page = await this.reader.read(this.window.from, n, begin);
       if (page === 'page-size-changed') return page;
       if (this.beginsAgain(n, page.facts)) {
