@@ -1,0 +1,62 @@
+import { secretHeaders, secretParameters } from '../../config/feeds/request-settings';
+import { usageError } from '../process/command-line';
+
+export const NOTHING = 'Nothing was asked or written.';
+
+export function endpointAddress(address: string): URL {
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (
+    url !== null &&
+    ['http:', 'https:'].includes(url.protocol) &&
+    url.username === '' &&
+    url.password === ''
+  ) {
+    url.hash = '';
+    return url;
+  }
+  const shown = address.replace(/\/\/[^/]*@/, '//').split('?')[0];
+  throw usageError(
+    `"${shown}" is not the address of an endpoint`,
+    NOTHING,
+    'Give an address of http or https without user and password, such as https://shop.example/v1/orders.',
+  );
+}
+
+export function nameIn(url: URL): string {
+  const last = /[^/]+(?=\/*$)/.exec(url.pathname)?.[0] ?? url.hostname;
+  const name = last
+    .toLowerCase()
+    .replace(/\.json$/, '')
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '');
+  return name === '' ? 'records' : name;
+}
+
+/** The settings name each parameter once. @throws HighwaterError USAGE_INVALID */
+export function refuseRepeated(url: URL): void {
+  const names = [...url.searchParams.keys()];
+  const repeated = names.find((name, i) => names.indexOf(name) !== i);
+  if (repeated === undefined) return;
+  throw usageError(
+    `the address has the parameter ${repeated} more than once, and a feed sends each parameter once`,
+    NOTHING,
+    "Write its values into one, as the API's documentation says (often with commas), or make a feed for each of them.",
+  );
+}
+
+/** @throws HighwaterError USAGE_INVALID if a secret would be written to the file */
+export function refuseSecrets(url: URL, headers: Readonly<Record<string, string>>): void {
+  const found =
+    [...url.searchParams].find(([name, value]) => secretParameters.test(name) || isKey(name, value))?.[0] ??
+    Object.keys(headers).find((name) => secretHeaders.test(name));
+  if (found === undefined) return;
+  throw usageError(
+    `${found} carries a secret, and would be written to the file`,
+    NOTHING,
+    `Put its value into a variable and say how it is carried: --auth query:${found} or --auth header:${found}.`,
+  );
+}
+
+/** A parameter `key` may say anything. A long text with digits is a secret. */
+const isKey = (name: string, value: string): boolean =>
+  /^key$/i.test(name) && /^(?=.*\d)[\w.+/=-]{20,}$/.test(value);
