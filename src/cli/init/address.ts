@@ -60,3 +60,39 @@ export function refuseSecrets(url: URL, headers: Readonly<Record<string, string>
 /** A parameter `key` may say anything. A long text with digits is a secret. */
 const isKey = (name: string, value: string): boolean =>
   /^key$/i.test(name) && /^(?=.*\d)[\w.+/=-]{20,}$/.test(value);
+
+const date = String.raw`(?:19|20)\d\d([-/.]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])|\d\d?([/.])\d\d?\2(?:19|20)\d\d`;
+const hasDate = new RegExp(`(?<!\\d)(?:${date})(?:[T ]|(?!\\d))`);
+/** A date, a time, Unix seconds or milliseconds. */
+const isTime = new RegExp(`^(?:(?:${date})(?:[T ].*)?|\\d{10}(?:\\.\\d+)?|\\d{13})$`);
+
+const END = 'end|ends|ending|to|till?|until|before|max|lte?|le|upper|thru|through|latest';
+const TIME = 'dates?|(?:date)?time|timestamp|ts|day|at|on|utc|created|updated|modified|changed';
+const isEnd = new RegExp(`^(?:(?:${TIME})?(?:${END})|(?:${END})(?:${TIME}))$`);
+
+/** A copied link may end its range of time, so that no later row would ever come. @throws HighwaterError USAGE_INVALID */
+export function refuseEnd(url: URL): void {
+  const found = [...url.searchParams].find(
+    ([name, value]) => isTime.test(value.trim()) && wordsOf(name).some((word) => isEnd.test(word)),
+  );
+  if (found === undefined) return;
+  throw usageError(
+    `${found.join('=')} ends the range of time that the address asks for, so no later row would ever come`,
+    NOTHING,
+    'Leave it out. If the feed is to be of that range only, write it by hand into query of the feed in highwater.yaml.',
+  );
+}
+
+/** `filter[createdTo]` → filter, created, to */
+const wordsOf = (name: string): string[] =>
+  name
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/);
+
+/** The parameters whose value has a date: they may leave out rows for good. */
+export function datesKept(query: Readonly<Record<string, string>>): string[] {
+  return Object.entries(query)
+    .filter(([, value]) => hasDate.test(value))
+    .map((parameter) => parameter.join('='));
+}

@@ -18,7 +18,15 @@ import { CliCommand } from '../process/cli-command';
 import type { CommandContext, RunCommand } from '../process/command-context';
 import { usageError } from '../process/command-line';
 import { eventLines } from '../terminal/event-line';
-import { endpointAddress, NOTHING, nameIn, refuseRepeated, refuseSecrets } from './address';
+import {
+  datesKept,
+  endpointAddress,
+  NOTHING,
+  nameIn,
+  refuseEnd,
+  refuseRepeated,
+  refuseSecrets,
+} from './address';
 import { mostRequestsPerSecond, openEndpoint } from './endpoint';
 import { type Examined, examine, type Known } from './examine';
 import { type FeedSection, guessedDisplay, withFeed } from './feed-files';
@@ -90,6 +98,7 @@ async function init(address: string, flags: InitFlags, context: CommandContext):
   if (auth.scheme === 'query') url.searchParams.delete(auth.name);
   refuseSecrets(url, flags.header);
   refuseRepeated(url);
+  refuseEnd(url);
   const file = path.resolve(context.cwd, flags.config);
   const schemaFile = path.join(path.dirname(file), `${name}.avsc`);
   const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
@@ -241,6 +250,10 @@ function summary(section: FeedSection, { schema, leftOut }: Examined): string {
     ['updated', section.updatedField && `${section.updatedField} (${section.updatedFormat})`],
     ['filter', since],
     ...section.filterNotes.map((note) => ['', note] as const),
+    ...datesKept(section.query).map(
+      (parameter) =>
+        ['query', `${parameter}: sent with every request, so rows outside it never come`] as const,
+    ),
     ['paging', `${styles[paging.style]}${size}`],
     ...section.pagingNotes.map(
       (note) => ['', `${note}: there may be more rows, which would be missing`] as const,
