@@ -79,7 +79,7 @@ export function refuseEnd(url: URL): void {
   throw usageError(
     `${found.join('=')} ends the range of time that the address asks for, so no later row would ever come`,
     NOTHING,
-    'Leave it out. If the feed is to be of that range only, write it by hand into query of the feed in highwater.yaml.',
+    'Leave it out. If the API needs it, write the feed by hand in highwater.yaml, and name it in parameters.updatedUntil; if the feed is to be of that range only, in query.',
   );
 }
 

@@ -26,7 +26,7 @@ describe('refuseEnd', () => {
         code: 'USAGE_INVALID',
         message: expect.stringContaining(name),
         now: 'Nothing was asked or written.',
-        remedy: expect.stringMatching(/^Leave it out\. .* highwater\.yaml/),
+        remedy: expect.stringMatching(/^Leave it out\. .* highwater\.yaml, .* query\.$/),
       }),
     );
   });
