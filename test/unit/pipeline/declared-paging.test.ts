@@ -140,7 +140,7 @@ describe('page 0 comes to be refused', () => {
     publisher.shape.first = 'one, zero is refused';
     const { code, message, remedy, cause } = (await failed())!;
     expect(message).toMatch(
-      /^Feed ipos: page 0 is refused, and page 1 has rows: .* \(paging\.first: 1\)\. GET .*"invalid page"/,
+      /^Feed ipos: page 0 is refused, and page 1 has rows: .* \(paging\.first: 1\), or only page 0 fails\. GET .*"invalid page"/,
     );
     expect(remedy).toMatch(/set paging\.first: 1 .* If only page 0 fails, do not/);
     expect(cause).toMatchObject({ code });

@@ -60,7 +60,7 @@ export async function noZero(
   if (one === null || !hasRows(one)) return zero;
   return new HighwaterError(
     zero.code,
-    `Feed ${name}: page 0 is refused, and page 1 has rows: the API may count its pages from 1 now (paging.first: 1). ${zero.message}`,
+    `Feed ${name}: page 0 is refused, and page 1 has rows: the API may count its pages from 1 now (paging.first: 1), or only page 0 fails. ${zero.message}`,
     {
       remedy:
         'If the vendor has changed that, set paging.first: 1 of the feed in highwater.yaml. If only page 0 fails, do not: its rows would be missing; tell the vendor.',
