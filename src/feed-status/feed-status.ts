@@ -250,7 +250,7 @@ function problemsOf(known: FeedKnowledge, judged: Judged, nowMs: number): FeedPr
     isWell && noRows(known),
     letters && deadLetters(name, letters, known.deadLetterReason ?? null),
     offset !== null && offset.lost_topics.length > 0 && lostHistory(name, offset.lost_topics),
-    offset?.withheld_deletes && withheld(name, offset.withheld_deletes, offset.record_count),
+    offset?.withheld_deletes && withheld(name, offset.withheld_deletes),
     condition !== 'parked' && reconcileOverdue(known, nowMs),
     offset !== null && offset.drift.length > 0 && drift(offset.drift),
   ].filter((problem) => typeof problem === 'object' && problem !== null);
@@ -340,12 +340,12 @@ function lostHistory(feed: string, topics: readonly string[]): FeedProblem {
   return { code, severity: 'warning', what: message, remedy };
 }
 
-function withheld(feed: string, count: number, records: number): FeedProblem {
+function withheld(feed: string, count: number): FeedProblem {
   return {
     code: 'DELETES_WITHHELD',
     severity: 'warning',
     what: `The last reconcile was not shown ${counted(count, 'record')} and kept ${count === 1 ? 'it' : 'them'}.`,
-    remedy: `\`highwater reconcile ${feed} --dry-run\` says why and names some: ask the API for these. ${count !== records ? `If they are too many, and really gone: \`highwater reconcile ${feed} --allow-deletes ${count}\`.` : 'No number of --allow-deletes helps while the API shows no record at all.'}`,
+    remedy: `\`highwater reconcile ${feed} --dry-run\` says why and names some: ask the API for these. If it asks for --allow-deletes, and they are gone: \`highwater reconcile ${feed} --allow-deletes ${count}\`.`,
   };
 }
 

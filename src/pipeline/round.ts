@@ -162,9 +162,9 @@ class ReadableCheck {
     this.known ??= shownRecords(before);
     this.tooFew = this.showsTooFew(progress, decoded, this.known);
     const settled = progress.settled && this.tooFew === null;
-    const shortfall = this.tooFew ?? progress.shortfall;
+    const { shortfall = this.tooFew } = progress;
     const highWaterMark = Math.min(progress.highWaterMark, this.cap);
-    const held = { ...progress, settled, highWaterMark, ...(shortfall !== undefined && { shortfall }) };
+    const held = { ...progress, settled, highWaterMark, ...(shortfall !== null && { shortfall }) };
     const { duringSnapshot, complete } = progress;
     const showsNothing = !this.showsRows && this.isOfEverything(progress);
     if (this.hasRecords && !(duringSnapshot && complete && showsNothing)) return held;

@@ -1,6 +1,6 @@
 import type { Command, Outcome } from '../commands/command';
 import type { Request } from '../commands/inbox';
-import { HighwaterError } from '../errors';
+import { type ErrorCode, HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import { traced } from '../logging/tracing';
 import { type PollDeps, poll } from '../pipeline/poll';
@@ -186,7 +186,13 @@ function refuseWhilePaused(feed: Feed, { deps }: OwnedFeed, { name }: Command): 
 
 /** An error of a command, in the form for people. */
 export function failureOf(feed: Feed, { name }: Command, thrown: unknown): HighwaterError {
-  if (thrown instanceof HighwaterError) return thrown;
+  if (thrown instanceof HighwaterError) {
+    const { code, message, remedy, retryAfterMs } = thrown;
+    if (!isOfApi(code)) return thrown;
+    // The table says what a poll does now.
+    const now = `The ${name} has failed. The feed goes on as before, and is not parked by it.`;
+    return new HighwaterError(code, message, { now, remedy, retryAfterMs, cause: thrown });
+  }
   return new HighwaterError('UNEXPECTED', `${name} of feed ${feed.name}: ${String(thrown)}`, {
     cause: thrown,
   });
@@ -197,8 +203,10 @@ export function failureOf(feed: Feed, { name }: Command, thrown: unknown): Highw
  * read cannot be read. Polls go on, and meet what concerns them by themselves. An error of the log or the registry is the feed's.
  */
 export function endsOnlyTheWork({ code }: HighwaterError): boolean {
-  return code === 'UNEXPECTED' || /^(COMMAND|SOURCE|SCAN)_/.test(code);
+  return code === 'UNEXPECTED' || code.startsWith('COMMAND_') || isOfApi(code);
 }
+
+const isOfApi = (code: ErrorCode): boolean => /^(SOURCE|SCAN)_/.test(code);
 
 function refused(why: string): HighwaterError {
   return new HighwaterError('COMMAND_REFUSED', why);

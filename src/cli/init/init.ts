@@ -2,7 +2,6 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { feedName, feedNameText } from '../../config/feeds/load-feeds';
-import { secretHeaders, secretParameters } from '../../config/feeds/request-settings';
 import { parseConfig } from '../../config/files/config-text';
 import { CONFIG_VARIABLE, DEFAULT_CONFIG_FILE, namedConfigFile } from '../../config/files/read-config-file';
 import { loadConfig } from '../../config/load-config';
@@ -19,11 +18,18 @@ import { CliCommand } from '../process/cli-command';
 import type { CommandContext, RunCommand } from '../process/command-context';
 import { usageError } from '../process/command-line';
 import { eventLines } from '../terminal/event-line';
+import {
+  datesKept,
+  endpointAddress,
+  NOTHING,
+  nameIn,
+  refuseEnd,
+  refuseRepeated,
+  refuseSecrets,
+} from './address';
 import { mostRequestsPerSecond, openEndpoint } from './endpoint';
 import { type Examined, examine, type Known } from './examine';
 import { type FeedSection, guessedDisplay, withFeed } from './feed-files';
-
-const NOTHING = 'Nothing was asked or written.';
 
 interface InitFlags extends Omit<Known, 'name'> {
   readonly name?: string;
@@ -92,6 +98,7 @@ async function init(address: string, flags: InitFlags, context: CommandContext):
   if (auth.scheme === 'query') url.searchParams.delete(auth.name);
   refuseSecrets(url, flags.header);
   refuseRepeated(url);
+  refuseEnd(url);
   const file = path.resolve(context.cwd, flags.config);
   const schemaFile = path.join(path.dirname(file), `${name}.avsc`);
   const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
@@ -152,35 +159,6 @@ async function replaceFiles<T>(texts: Readonly<Record<string, string>>, check: (
   }
 }
 
-/** The settings name each parameter once. @throws HighwaterError USAGE_INVALID */
-function refuseRepeated(url: URL): void {
-  const names = [...url.searchParams.keys()];
-  const repeated = names.find((name, i) => names.indexOf(name) !== i);
-  if (repeated === undefined) return;
-  throw usageError(
-    `the address has the parameter ${repeated} more than once, and a feed sends each parameter once`,
-    NOTHING,
-    "Write its values into one, as the API's documentation says (often with commas), or make a feed for each of them.",
-  );
-}
-
-/** @throws HighwaterError USAGE_INVALID if a secret would be written to the file */
-function refuseSecrets(url: URL, headers: InitFlags['header']): void {
-  const found =
-    [...url.searchParams].find(([name, value]) => secretParameters.test(name) || isKey(name, value))?.[0] ??
-    Object.keys(headers).find((name) => secretHeaders.test(name));
-  if (found === undefined) return;
-  throw usageError(
-    `${found} carries a secret, and would be written to the file`,
-    NOTHING,
-    `Put its value into a variable and say how it is carried: --auth query:${found} or --auth header:${found}.`,
-  );
-}
-
-/** A parameter `key` may say anything. A long text with digits is a secret. */
-const isKey = (name: string, value: string): boolean =>
-  /^key$/i.test(name) && /^(?=.*\d)[\w.+/=-]{20,}$/.test(value);
-
 function checkedName(name: string): string {
   const isTaken = feedDefinitions.some((one) => one.name === name);
   if (feedName.test(name) && !isTaken) return name;
@@ -192,35 +170,6 @@ function checkedName(name: string): string {
 function fixedQuery(url: URL, { parameters, paging }: Examined): Readonly<Record<string, string>> {
   const changing = [...Object.values(parameters), paging.style === 'cursor' ? paging.parameter : null];
   return Object.fromEntries([...url.searchParams].filter(([name]) => !changing.includes(name)));
-}
-
-function endpointAddress(address: string): URL {
-  const url = URL.canParse(address) ? new URL(address) : null;
-  if (
-    url !== null &&
-    ['http:', 'https:'].includes(url.protocol) &&
-    url.username === '' &&
-    url.password === ''
-  ) {
-    url.hash = '';
-    return url;
-  }
-  const shown = address.replace(/\/\/[^/]*@/, '//').split('?')[0];
-  throw usageError(
-    `"${shown}" is not the address of an endpoint`,
-    NOTHING,
-    'Give an address of http or https without user and password, such as https://shop.example/v1/orders.',
-  );
-}
-
-function nameIn(url: URL): string {
-  const last = /[^/]+(?=\/*$)/.exec(url.pathname)?.[0] ?? url.hostname;
-  const name = last
-    .toLowerCase()
-    .replace(/\.json$/, '')
-    .replace(/[^a-z0-9]+/g, '_')
-    .replace(/^_+|_+$/g, '');
-  return name === '' ? 'records' : name;
 }
 
 function authOf({ auth, tokenEnv }: InitFlags, name: string): TokenAuth {
@@ -301,6 +250,10 @@ function summary(section: FeedSection, { schema, leftOut }: Examined): string {
     ['updated', section.updatedField && `${section.updatedField} (${section.updatedFormat})`],
     ['filter', since],
     ...section.filterNotes.map((note) => ['', note] as const),
+    ...datesKept(section.query).map(
+      (parameter) =>
+        ['query', `${parameter}: sent with every request, so rows outside it never come`] as const,
+    ),
     ['paging', `${styles[paging.style]}${size}`],
     ...section.pagingNotes.map(
       (note) => ['', `${note}: there may be more rows, which would be missing`] as const,

@@ -131,7 +131,8 @@ describe('an endpoint of tasks', () => {
       sendJson(response, rows === null ? { message: 'too old' } : { tasks: rows }, rows === null ? 400 : 200);
     });
     endsWithTest(stop);
-    return done(['init', `${url}/tasks`, ...args]);
+    const [query = '', ...flags] = args[0]?.startsWith('?') ? args : ['', ...args];
+    return done(['init', `${url}/tasks${query}`, ...flags]);
   }
   const pageOf = (rows: Tasks, query: URLSearchParams) => {
     const page = Math.max(1, Number(query.get('page') ?? 1));
@@ -165,6 +166,18 @@ describe('an endpoint of tasks', () => {
     expect(feed).toMatchObject({ idField: 'id', updatedField: null, paging: { style: 'page', first: 1 } });
     expect(feed).not.toHaveProperty('updatedFormat');
     expect(feed.parameters).toEqual({ page: 'page', pageSize: null, updatedSince: null });
+  });
+
+  it('by a copied link whose range of time has an end: refuses, because no later row would ever come', async () => {
+    const link = (query: string) => initTasks((asked) => pageOf(tasks, asked), query);
+    const { code, err } = await link('?end_date=2026-11-29');
+    expect(code).toBe(2);
+    expect(err).toContain('end_date=2026-11-29 ends the range of time');
+    expect(readdirSync(folder())).toEqual([]);
+
+    const { out } = await link('?start_date=2020-01-01');
+    expect(out).toContain('start_date=2020-01-01: ');
+    expect(feeds().tasks.query).toEqual({ start_date: '2020-01-01' });
   });
 
   it.each<[string, (query: URLSearchParams) => Tasks, string, string | null]>([

@@ -134,18 +134,20 @@ it('a server that ignores paging ends the reading once one day is too much', asy
   expect([seen[0], seen.at(-1)]).toEqual(['1970-01-02', '1970-01-01']);
 });
 
-it.each([new HighwaterError('SOURCE_NOT_FOUND', 'gone'), new TypeError('a fault')])(
-  'another failure ends the reading at once: %s',
-  async (failure) => {
-    let requests = 0;
-    const reading = read({ first: 0, last: 9 }, () => {
-      requests++;
-      throw failure;
-    });
-    await expect(reading).rejects.toBe(failure);
-    expect(requests).toBe(1);
-  },
-);
+// Page 1 tells whether a refused page 0 is no page any more.
+it.each([
+  [new HighwaterError('SOURCE_FORBIDDEN', 'no'), 1],
+  [new HighwaterError('SOURCE_NOT_FOUND', 'gone'), 2],
+  [new TypeError('a fault'), 1],
+])('another failure ends the reading at once: %s', async (failure, asked) => {
+  let requests = 0;
+  const reading = read({ first: 0, last: 9 }, () => {
+    requests++;
+    throw failure;
+  });
+  await expect(reading).rejects.toBe(failure);
+  expect(requests).toBe(asked);
+});
 
 it('days with rows that keep coming are read one by one, and what may be missing is said', async () => {
   let next = 0;

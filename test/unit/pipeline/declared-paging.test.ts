@@ -141,3 +141,41 @@ it.each([{ style: 'page', first: 1 }, { style: 'offset' }] as const)(
     await publisher.poll().catch((error) => expect(error.code).not.toBe('SCAN_PAGING_IGNORED'));
   },
 );
+
+describe('page 0 comes to be refused', () => {
+  const failed = () =>
+    publisher.poll().then(
+      () => null,
+      (error: HighwaterError) => error,
+    );
+
+  beforeEach(async () => {
+    await start({ style: 'page' }, { style: 'page' }, 230);
+    await publisher.poll();
+    publisher.clock.ms += 2_000;
+    publisher.vendor.write('new', NOW);
+  });
+
+  it('and page 1 has rows: the error names the setting, and nothing is learned anew unasked', async () => {
+    publisher.shape.first = 'one, zero is refused';
+    const { code, message, remedy, cause } = (await failed())!;
+    expect(message).toMatch(
+      /^Feed ipos: page 0 is refused, and page 1 has rows: .* \(paging\.first: 1\), or only page 0 fails\. GET .*"invalid page"/,
+    );
+    expect(remedy).toMatch(/set paging\.first: 1 .* If only page 0 fails, do not/);
+    expect(cause).toMatchObject({ code });
+    expect(publisher.unknown()).toEqual(['new']);
+
+    await publisher.restart({ feed: { ...publisher.feed, paging: { style: 'page', first: 1 } } });
+    await publisher.poll();
+    expect(publisher.unknown()).toEqual([]);
+  });
+
+  it('and so does page 1: the error is that of the API', async () => {
+    publisher.vendor.shows = (page, { pageOffset }) => {
+      if (pageOffset > 1) return page;
+      throw new HighwaterError('SOURCE_REQUEST_REFUSED', 'GET … answered 400.');
+    };
+    expect(await failed()).toMatchObject({ message: 'GET … answered 400.' });
+  });
+});

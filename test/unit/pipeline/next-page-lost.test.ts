@@ -51,6 +51,17 @@ describe.each<Partial<VendorShape>>([
     expect(await publisher.reconcile()).toMatchObject({ deleted: 0, missing: 0, why: null });
   });
 
+  it('that shows less than half of the records is said to name no next page, not to show too few', async () => {
+    await start(traits, 250);
+    await publisher.poll();
+    publisher.shape.isNextLost = true;
+    await publisher.restart();
+    await publisher.poll();
+    expect(publisher.offset().last_error).toMatch(
+      /^POLL_NOT_COUNTED: an answer of 100 rows names no next page/,
+    );
+  });
+
   it('has a record deleted that is gone, while the others are on two pages, or on one', async () => {
     await start(traits);
     await publisher.poll();

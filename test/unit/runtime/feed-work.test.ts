@@ -44,6 +44,30 @@ it('deletes nothing if a pause ends the poll that comes last in a reconcile', as
   expect(publisher.offset().paused).toBe(true);
 });
 
+it('an error that ends only a reconcile does not say that the feed is parked, when polls go on', async () => {
+  const paging = { style: 'page', first: 1 } as const;
+  const traits = { style: 'page', first: 'one, zero is the same' } as const;
+  const publisher = await styledPublisher(traits, { pageSize: 10, paging });
+  const { vendor, feed, logger, shape } = publisher;
+  for (let i = 0; i < 40; i++) vendor.write(`r${i}`, NOW - 9_000 + i);
+  await publisher.poll();
+  shape.first = 'zero';
+  const inbox = createInbox();
+  const work = feedWork(feed, { inbox, logger, tell: () => {}, rotation: new Rotation() }, false);
+  const answers: Outcome[] = [];
+  inbox.put({
+    command: { name: 'reconcile', dryRun: false, allowDeletes: null },
+    progress() {},
+    answer: (outcome) => void answers.push(outcome),
+  });
+  await work.turn(publisher.owned(), new AbortController().signal);
+
+  const now = 'The reconcile has failed. The feed goes on as before, and is not parked by it.';
+  const remedy = expect.stringContaining('paging');
+  expect(answers).toMatchObject([{ ok: false, error: { code: 'SCAN_PAGING_IGNORED', now, remedy } }]);
+  expect(publisher.offset().parked).toBeNull();
+});
+
 it('a reconcile comes on between polls that take longer than their interval', async () => {
   const settings = { pageSize: 4, pollIntervalMs: 1 };
   const publisher = await styledPublisher({ style: 'page', order: 'id' }, settings);

@@ -31,7 +31,7 @@ import {
   withPageSize,
   withUnit,
 } from './paging';
-import { endBehind, hasRows, isCode, orRefusal, REFUSALS, throwAnswer, UNANSWERED } from './refusals';
+import { endBehind, hasRows, isCode, noZero, orRefusal, REFUSALS, throwAnswer, UNANSWERED } from './refusals';
 
 const LEARNING_TRIES = 3;
 /** Anchors that are remembered at once. */
@@ -319,7 +319,7 @@ export class PageReader {
       const isRefused = first instanceof HighwaterError;
       const isDoubtful = isRefused || (this.isBeginOpen && first !== null && hasRows(first));
       if (isDoubtful && (await this.testBegin(from))) return this.noted(from, 0, await ask(this.known.begin));
-      if (isRefused) throw first;
+      if (isRefused) throw this.isLearned && begin === 0 ? await noZero(this.feed, first, ask) : first;
       this.isBeginOpen &&= !isDoubtful;
       return this.noted(from, 0, first);
     }

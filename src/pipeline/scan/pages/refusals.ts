@@ -48,6 +48,28 @@ export function noPage(error: unknown): null {
 }
 
 /**
+ * The API may have come to count its pages from 1. That is not learned: if page 0 is refused for its rows, these would never be read.
+ * @param zero how page 0 was refused, which was the first page until then
+ */
+export async function noZero(
+  { name }: Feed,
+  zero: HighwaterError,
+  ask: (number: number) => Promise<FetchedPage | null>,
+): Promise<HighwaterError> {
+  const one = isCode(zero, REFUSALS) ? await ask(1).catch(noPage) : null;
+  if (one === null || !hasRows(one)) return zero;
+  return new HighwaterError(
+    zero.code,
+    `Feed ${name}: page 0 is refused, and page 1 has rows: the API may count its pages from 1 now (paging.first: 1), or only page 0 fails. ${zero.message}`,
+    {
+      remedy:
+        'If the vendor has changed that, set paging.first: 1 of the feed in highwater.yaml. If only page 0 fails, do not: its rows would be missing; tell the vendor.',
+      cause: zero,
+    },
+  );
+}
+
+/**
  * A page that was refused is behind the end if the page before it comes once more, but this one is refused again. Many APIs say behind each
  * full page that more rows follow. If a shorter one says so, rows are missing.
  * @param full length of a page @returns the end, or the page @throws `error`
