@@ -40,10 +40,9 @@ function scriptedLog() {
     logger: {
       ...quietLogger(),
       info: (message: string) => void infos.push(message),
-      debug: (_: string, facts?: object) =>
-        void pauses.push(
-          ...Object.entries(facts ?? {}).flatMap(([key, value]) => (key === 'restMs' ? [value] : [])),
-        ),
+      debug(_: string, facts?: { readonly restMs?: unknown }) {
+        if (facts?.restMs !== undefined) pauses.push(facts.restMs);
+      },
     },
     commitFails: null as HighwaterError | null,
     appendFails: null as HighwaterError | null,
