@@ -42,6 +42,7 @@ const [FIRST_REST_MS, LONGEST_REST_MS] = [1_000, 60_000];
 
 /**
  * Does the work of a group again after a refusal that may pass: as soon as a file is replaced, otherwise ever more slowly.
+ * @param work calls `hasJoined` when the group is given work
  * @throws what the work throws; a refusal that cannot pass says what to do
  */
 export async function outliving(
@@ -49,13 +50,25 @@ export async function outliving(
   groupId: string,
   logger: Logger,
   signal: AbortSignal,
-  work: () => Promise<void>,
+  work: (hasJoined: () => void) => Promise<void>,
 ): Promise<void> {
-  for (let restMs = FIRST_REST_MS; ; restMs = Math.min(2 * restMs, LONGEST_REST_MS)) {
-    const { changes } = rotation;
-    const began = performance.now();
+  let restMs = FIRST_REST_MS;
+  /** The refusal that people were told of, and how often a file had been replaced then. */
+  let told = '';
+  const over = (): void => {
+    if (told !== '') logger.info(`The group ${groupId} goes on.`);
+    told = '';
+    restMs = FIRST_REST_MS;
+  };
+  for (;;) {
+    const changes = await rotation.look();
+    // A registry that refuses the login of a group may be asked for nothing for a while.
+    const lasting = setTimeout(over, LONGEST_REST_MS).unref();
+    const hasJoined = () => {
+      if (told.startsWith('KAFKA')) over();
+    };
     try {
-      return await work();
+      return await work(hasJoined).finally(() => clearTimeout(lasting));
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const { code, message } = error;
@@ -67,16 +80,19 @@ export async function outliving(
         });
       }
       if (signal.aborted) return;
-      // It has worked meanwhile.
-      if (performance.now() - began > LONGEST_REST_MS) restMs = FIRST_REST_MS;
-      logger.warn(`The group ${groupId} rests: ${message}`, {
-        code,
-        now: `It goes on as soon as the file is replaced, and tries again in ${restMs / 1_000} s.`,
-        remedy: error.remedy,
-      });
+      logger.debug('the group rests', { groupId, restMs, error });
+      if (told !== `${code} ${changes}`) {
+        logger.warn(`The group ${groupId} rests: ${message}`, {
+          code,
+          now: 'It goes on as soon as the file is replaced; until then it tries again ever more slowly.',
+          remedy: error.remedy,
+        });
+      }
+      told = `${code} ${changes}`;
       const until = performance.now() + restMs;
       while (!signal.aborted && performance.now() < until && (await rotation.look()) === changes)
         await pause(LOOK_MS, signal);
+      restMs = Math.min(2 * restMs, LONGEST_REST_MS);
     }
   }
 }

@@ -26,12 +26,12 @@ export class Outage {
     this.began();
   }
 
-  over(): void {
+  over(how = `${this.what} succeeds again.`): void {
     if (this.timer === null) return;
     clearTimeout(this.timer);
     this.timer = null;
     this.failure = null;
-    if (this.isTold) this.logger.info(`${this.what} succeeds again.`);
+    if (this.isTold) this.logger.info(how);
     this.isTold = false;
   }
 

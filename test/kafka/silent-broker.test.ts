@@ -54,6 +54,24 @@ it.each<[string, string, (log: CommitLog) => Promise<() => Promise<unknown>>]>([
   expect(said).toEqual([`${what} has not succeeded for 10 s. It is tried again.`, `${what} succeeds again.`]);
 });
 
+it('a publisher says why a page is not written yet', async () => {
+  const whys: unknown[] = [];
+  const logger = { ...quietLogger(), warn: (_: string, facts?: object) => void whys.push(facts) };
+  const log = kafka.log({ brokers: kafka.server().brokers, logger });
+  const session = await log.acquire(topics(), deadline());
+  const cut = proxy().cut({ api: 'Produce', where: 'request', every: 1 });
+  const committing = session.commit(batch(session, topics(), [record(topics().changes.name, '1', 'x')]));
+  await until(() => whys.length > 0);
+  cut.remove();
+  await committing;
+  expect(whys).toEqual([
+    {
+      why: expect.stringMatching(/^writing a page of feed ipos: .* closed the connection$/),
+      remedy: expect.stringContaining('Nothing, if it passes.'),
+    },
+  ]);
+});
+
 it('`tail` says that the brokers no longer answer, and when they do', async () => {
   const log = kafka.log();
   const session = await log.acquire(topics(), deadline());

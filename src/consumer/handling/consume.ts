@@ -51,11 +51,11 @@ export async function takePart(
   const done = new Map<string, number>();
   const warned = new Set<string>();
   try {
-    await outliving(refusals, groupId, logger, stopped.signal, async () => {
+    await outliving(refusals, groupId, logger, stopped.signal, async (hasJoined) => {
       let failure: Failure | null = null;
       try {
         await lookAtTopics();
-        failure = await membership();
+        failure = await membership(hasJoined);
       } catch (error) {
         if (!stopped.signal.aborted) throw error;
       }
@@ -76,7 +76,7 @@ export async function takePart(
   }
 
   /** Until the signal or the first failure. */
-  async function membership(): Promise<Failure | null> {
+  async function membership(hasJoined: () => void): Promise<Failure | null> {
     const ending = new AbortController();
     let failure: Failure | null = null;
     const fail = (error: unknown): void => {
@@ -101,7 +101,10 @@ export async function takePart(
       groupId,
       topics,
       sessionTimeoutMs,
-      work: (place) => workOn(place, job, { logger, done, onLost, commitEveryMs, startOffset }).catch(fail),
+      work(place) {
+        hasJoined();
+        return workOn(place, job, { logger, done, onLost, commitEveryMs, startOffset }).catch(fail);
+      },
     });
     member.over.catch(fail);
     await ended([stopped.signal, ending.signal]);

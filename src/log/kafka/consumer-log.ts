@@ -4,7 +4,7 @@ import { Outage } from '../../logging/outage';
 import type { LogRecord } from '../commit-log';
 import type { ConsumerLog, GroupMember, GroupReport } from '../consumer-log';
 import { kafkaClient } from './connection/client';
-import { type Broker, byTopic, withCluster } from './connection/cluster';
+import { type Broker, brokerIds, byTopic, withCluster } from './connection/cluster';
 import { persistently } from './connection/persistently';
 import { joinConsumerGroup } from './consumer/consumer-group';
 import { hasOtherMembers, offsetToCommit, readMetadata } from './consumer/group-offsets';
@@ -64,7 +64,7 @@ export function openKafkaConsumerLog({ kafka: target, appId, logger }: KafkaRead
           withCluster(kafka, async (cluster) => {
             await cluster.connect();
             await cluster.refreshMetadata();
-            const brokers = cluster.getNodeIds().map((nodeId) => cluster.findBroker({ nodeId }));
+            const brokers = brokerIds(cluster).map((nodeId) => cluster.findBroker({ nodeId }));
             return (await Promise.all(brokers.map(async (broker) => groupsOf(await broker, prefix)))).flat();
           });
         const outage = new Outage(`Asking the brokers ${target.brokers.join(', ')} for the groups`, logger);

@@ -27,12 +27,23 @@ function scriptedLog() {
   let refuse: (error: unknown) => void;
   const committed: number[] = [];
   const appended: ProducerRecord[] = [];
+  const infos: string[] = [];
+  const pauses: unknown[] = [];
   const log = {
     committed,
     appended,
+    infos,
+    /** For how long the group rests after each refusal, in ms. */
+    pauses,
     /** Offsets that a handler has, unless the test has one of its own. */
     handled: [] as number[],
-    logger: quietLogger(),
+    logger: {
+      ...quietLogger(),
+      info: (message: string) => void infos.push(message),
+      debug(_: string, facts?: { readonly restMs?: unknown }) {
+        if (facts?.restMs !== undefined) pauses.push(facts.restMs);
+      },
+    },
     commitFails: null as HighwaterError | null,
     appendFails: null as HighwaterError | null,
     /** @returns work on the partition, until it is revoked */
@@ -384,8 +395,25 @@ describe('a refused password', () => {
     await until(() => log.joins() === 3);
     expect(performance.now() - began).toBeGreaterThan(2_900);
     log.refuse(refusal());
-    await until(() => log.logger.warnings.length === 3);
+    await until(() => log.pauses.length === 3);
     await leave();
+    expect(log.pauses).toEqual([1_000, 2_000, 4_000]);
+    expect(log.logger.warnings).toHaveLength(1);
+    expect(log.infos).toEqual([]);
+  });
+
+  it('is over when the group has joined again, and the next one is told of as the first', async () => {
+    const { log, leave } = await joined(() => undefined, {}, { refusals: fromFile() });
+    for (let outage = 1; outage <= 2; outage++) {
+      log.refuse(refusal());
+      await until(() => log.joins() === outage + 1);
+      const place = log.give(4);
+      await place.take();
+    }
+    await leave();
+    expect(log.pauses).toEqual([1_000, 1_000]);
+    expect(log.logger.warnings).toHaveLength(2);
+    expect(log.infos).toEqual(Array(2).fill('The group g goes on.'));
   });
 
   it('that no file holds ends the consumer with what to do', async () => {

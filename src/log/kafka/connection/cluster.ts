@@ -199,6 +199,13 @@ export function knownLeader(cluster: Cluster, { topic, partition }: TopicPartiti
   return Object.keys(cluster.findLeaderForPartitions(topic, [partition]))[0];
 }
 
+/** @throws Error when the metadata names none, as that of a broker that hung: it counts as unreachable */
+export function brokerIds(cluster: Cluster): string[] {
+  const ids = cluster.getNodeIds();
+  if (ids.length === 0) throw new Error('Failed to connect: the cluster names no broker');
+  return ids;
+}
+
 /**
  * A cluster to read from without a consumer group. kafkajs has no `assign()`, but it hands its cluster to the assigner of a consumer.
  * This consumer never runs or joins, so the brokers create no group.

@@ -68,8 +68,20 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps) {
 
   function askAll(): void {
     if (signal.aborted) return;
+    forgetFormerLeaders();
     const leaders = new Set([...readers].filter(isHungry).map(leaderOf));
     for (const leader of leaders) if (!asked.has(leader)) ask(leader);
+  }
+
+  /** A broker that leads nothing any more is asked for nothing, so it cannot succeed again. */
+  function forgetFormerLeaders(): void {
+    if (failures.size === 0) return;
+    const leaders = new Set([...readers].map(leaderOf));
+    for (const [leader, { outage }] of failures) {
+      if (leaders.has(leader)) continue;
+      outage.over(`Nothing is read from the broker with the id ${leader} any more: it leads no partition.`);
+      failures.delete(leader);
+    }
   }
 
   async function ask(leader: string): Promise<void> {

@@ -1,5 +1,12 @@
 import type { GroupDescriptions, Kafka, PartitionOffset } from 'kafkajs';
-import { type Broker, type Cluster, drop, type OfTopic, readingCluster } from '../connection/cluster';
+import {
+  type Broker,
+  brokerIds,
+  type Cluster,
+  drop,
+  type OfTopic,
+  readingCluster,
+} from '../connection/cluster';
 import { noteBrokers, protocolType } from '../connection/kafka-failure';
 
 /**
@@ -78,7 +85,7 @@ export class CoordinatorLink {
     this.connected ??= cluster.connect().then(() => cluster.refreshMetadata());
     await this.connected;
     // All at once: a broker that hangs does not hold up the others.
-    const answers = cluster.getNodeIds().map(async (nodeId) => {
+    const answers = brokerIds(cluster).map(async (nodeId) => {
       const broker = await cluster.findBroker({ nodeId });
       const { coordinator } = await broker.findGroupCoordinator({ groupId, coordinatorType: GROUP });
       const found = await cluster.findBroker({ nodeId: String(coordinator.nodeId) });
@@ -86,11 +93,8 @@ export class CoordinatorLink {
     });
     return Promise.any(answers).catch(({ errors }: AggregateError) => {
       // The answer of a broker says more than the failure to reach another broker.
-      const error =
-        errors.find((error) => protocolType(error) !== null) ??
-        errors[0] ??
-        new Error('the cluster names no broker');
-      throw noteBrokers(error, error, cluster.getNodeIds().length);
+      const error = errors.find((error) => protocolType(error) !== null) ?? errors[0];
+      throw noteBrokers(error, error, errors.length);
     });
   }
 

@@ -2,7 +2,7 @@ import type { Kafka, MemberDescription } from 'kafkajs';
 import { retrying } from '../../../async/retrying';
 import { unlessAborted, untilAny } from '../../../async/wait';
 import { HighwaterError } from '../../../errors';
-import { type Broker, withCluster } from '../connection/cluster';
+import { type Broker, brokerIds, withCluster } from '../connection/cluster';
 import { isProtocolError, isUnreachable, kafkaFailure } from '../connection/kafka-failure';
 import { type Coordinator, CoordinatorLink } from './coordinator';
 import { decodeFeeds, decodeInstance, OWNERS_PROTOCOL } from './owners-protocol';
@@ -61,7 +61,7 @@ async function whyNotJoin({ kafka, groupId, sessionTimeoutMs }: AskedGroup & Joi
       groupProtocols: [{ name: OWNERS_PROTOCOL, metadata: Buffer.alloc(0) }],
     };
     // Looking for the coordinator would create the topic of the groups. Each broker knows whether it is the coordinator.
-    for (const nodeId of cluster.getNodeIds()) {
+    for (const nodeId of brokerIds(cluster)) {
       const broker = (await cluster.findBroker({ nodeId })) as Broker & Coordinator;
       const answer = await broker.joinGroup(nobody).then(
         () => new Error(`the brokers accepted the member id ${NOBODY}, which they never gave`),

@@ -38,6 +38,8 @@ export interface MemberDeps {
   confirmed(marked: number): void;
   /** The group cannot be reached, and is asked again. @returns whether only a person can fix that */
   failed(error: unknown): boolean;
+  /** The secrets that the brokers may have refused. While only a person can fix that, others are tried at once. */
+  login?(): string;
 }
 
 export type GroupMember = ReturnType<typeof joinGroup>;
@@ -46,6 +48,8 @@ const LEAVE_MS = 3_000;
 const CONNECT_MS = 10_000;
 const LONGEST_PAUSE_MS = 2_000;
 const LONGEST_REFUSED_PAUSE_MS = 60_000;
+/** How often a member whose login was refused looks for another password, in ms. */
+const LOOK_MS = 1_000;
 
 /** Where a member stands with its group. */
 type Standing =
@@ -90,6 +94,7 @@ export function joinGroup(deps: MemberDeps) {
 
   async function live(): Promise<void> {
     while (!over.signal.aborted) {
+      const login = deps.login?.();
       try {
         const coordinator = await inTime(link.connect(), CONNECT_MS);
         link.coordinator = coordinator;
@@ -111,19 +116,25 @@ export function joinGroup(deps: MemberDeps) {
         if (isForgotten) state.memberId = '';
         if (isRegrouping || work === undefined) vacate();
         state.failures++;
-        if (!isRegrouping || failures >= 3) await pauseAfter(error);
+        if (!isRegrouping || failures >= 3) await pauseAfter(error, login);
       }
     }
   }
 
-  async function pauseAfter(error: unknown): Promise<void> {
+  async function pauseAfter(error: unknown, login: string | undefined): Promise<void> {
     link.drop();
+    const isRefused = deps.failed(error);
     // Brokers lock out a client that comes again and again with a wrong password.
-    const [first, longest] = deps.failed(error)
+    const [first, longest] = isRefused
       ? [1_000, LONGEST_REFUSED_PAUSE_MS]
       : // A coordinator that comes back by then still knows its members.
         [50, Math.min(LONGEST_PAUSE_MS, sessionTimeoutMs / 4)];
-    await pause(Math.min(longest, first * 2 ** state.failures), over.signal);
+    const until = performance.now() + Math.min(longest, first * 2 ** state.failures);
+    while (!over.signal.aborted && !(isRefused && deps.login?.() !== login)) {
+      const leftMs = until - performance.now();
+      if (leftMs <= 0) return;
+      await pause(Math.min(leftMs, LOOK_MS), over.signal);
+    }
   }
 
   function vacate(): void {

@@ -46,7 +46,7 @@ export function groupMembership(
   { instance, isGuest }: JoinOptions,
   deps: GroupDeps,
 ): Membership {
-  const { groupId, logger, sessionTimeoutMs, topicOf } = deps;
+  const { groupId, logger, sessionTimeoutMs, target, topicOf } = deps;
   /** Feed → ends its grant. */
   const held = new Map<string, { readonly grant: Grant; revoke(): void }>();
   /** `said`: the group has answered; `error`: it cannot be asked. Callers wait for either. */
@@ -76,6 +76,7 @@ export function groupMembership(
       isReached();
     },
     failed,
+    login: () => JSON.stringify([target.sasl?.password, target.ssl]),
   });
 
   function introduction(): Omit<Member, 'memberId'> {

@@ -22,22 +22,20 @@ import { connectToWholeLog } from './hanging-transactions/hanging-transactions';
  * @param topics that get fences
  * @param written takes the offsets of the fences and of later records of the same topics
  * @param acknowledged the last transaction that this ownership knows to be committed
- * @param timeoutMs how long a transaction of the producer may be open
+ * @param limits those of the producer
  * @throws HighwaterError LOG_TOPIC_LOST if a topic was made anew or lost records; KAFKA_*, LOG_FAILED; what kafkajs throws
  */
 export async function takeOver(
   deps: FeedLog,
   topics: readonly string[],
   written: WrittenOffsets,
-  acknowledged: CommitMark | null = null,
-  timeoutMs?: number,
+  acknowledged: CommitMark | null,
+  limits: Parameters<typeof connectProducer>[4],
 ): Promise<TransactionalProducer> {
   const { kafka, transactionalId, ownerEpoch, signal, maxRecordBytes } = deps;
   for (const topic of topics) if (!written.has(topic)) written.set(topic, new Map());
   const connect = () =>
-    connectProducer(readingCluster(kafka), transactionalId, [...deps.partitions.keys()], signal, {
-      timeoutMs,
-    });
+    connectProducer(readingCluster(kafka), transactionalId, [...deps.partitions.keys()], signal, limits);
   const { producer, lost } = await connectToWholeLog(deps, connect, acknowledged);
   if (lost.length > 0) {
     const again = new PartitionedRecords((topic) => deps.partitions.get(topic)!, maxRecordBytes);

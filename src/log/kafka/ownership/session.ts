@@ -66,14 +66,18 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
   // Before the fences: if a topic is created again in between, the new one's offsets go by the old one's id, which no later session finds.
   const ids = await topicIds(deps.cluster, [...partitions.keys()]).catch(() => new Map<string, string>());
   let nextLookAt = performance.now() + LOOK_MS;
-  let producer: TransactionalProducer | null = await takeOver(deps, compacted, written);
+  const outage = new Outage(`Writing a page of feed ${feed}`, logger);
+  let underWay = 0;
+  /** Told of each error that is tried again. */
+  const failing = (error: unknown): void => {
+    if (underWay > 0) outage.failed(inWords(error));
+  };
+  let producer: TransactionalProducer | null = await takeOver(deps, compacted, written, null, { failing });
   /** Why the session is over, once it is. */
   let over: HighwaterError | null = null;
   /** In the source offset topic: nothing before it needs to be looked at again. */
   let known = behindLast();
   let acknowledged: CommitMark | null = null;
-  let underWay = 0;
-  const outage = new Outage(`Writing a page of feed ${feed}`, logger);
   let commit: number | null = null;
   /** How long a transaction may be open, in ms; left out: as long as usual. */
   let timeoutMs: number | undefined;
@@ -116,6 +120,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       if (error instanceof HeldBackError) timeoutMs = heldBackTransactionTimeout;
       if (isCode(error, 'LOG_TOPIC_LOST') || isCode(error, 'LOG_FENCED')) throw end(error);
       logger.debug('a transaction failed; its outcome is looked up', { feed, error });
+      failing(error);
       return (await learnOutcome(position, error)) ? null : error;
     }
   }
@@ -136,7 +141,10 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       if (isRefusedProducer(error) || isRefusedProducer(last))
         await assertStillOwned(deps, giveUpAt - performance.now());
       await isCommitted(deps, position, known, null);
-      producer = await takeOver(deps, [topics.sourceOffset.name], written, acknowledged, timeoutMs);
+      producer = await takeOver(deps, [topics.sourceOffset.name], written, acknowledged, {
+        timeoutMs,
+        failing,
+      });
       // The session was released in the meantime, and nobody else would close this producer.
       if (over !== null) throw over;
       const committed = await isCommitted(deps, position, known, behindLast() - 1n);
@@ -159,6 +167,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
           !isCode(failure, 'LOG_TOPIC_LOST'),
         recover(failure) {
           last = failure;
+          failing(failure);
         },
       });
     } catch (failure) {
@@ -188,17 +197,21 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     if (lost.length > 0) throw end(historyLost(feed, lost));
   }
 
+  function inWords(error: unknown): unknown {
+    return kafkaFailure(error, `writing a page of feed ${feed}`, {
+      operation: 'WRITE',
+      cluster: deps.target,
+      transactionalId: deps.transactionalId,
+      topics: [...partitions.keys()],
+    });
+  }
+
   /** @throws HighwaterError as `commit` */
   async function writeRepeatedly(prepared: readonly PartitionSends[], position: BatchPosition) {
     for (let attempt = 1; ; attempt++) {
       const error = await write(prepared, position);
       if (error === null) return;
-      const failure = kafkaFailure(error, `writing a page of feed ${feed}`, {
-        operation: 'WRITE',
-        cluster: deps.target,
-        transactionalId: deps.transactionalId,
-        topics: [...partitions.keys()],
-      });
+      const failure = inWords(error);
       if (!passesByItself(failure) || attempt >= ATTEMPTS) throw failure;
     }
   }

@@ -57,7 +57,8 @@ const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [5, 500];
  * add the partition, write), and with several brokers it repeats records under new sequence numbers. `docs/decisions/0015`.
  * @param cluster belongs to the producer from now on
  * @param topics that it is going to write to: they exist. None, when it writes nothing
- * @param limits `patienceMs`: errors that may pass are tried again for this long. `timeoutMs`: how long a transaction may be open
+ * @param limits `patienceMs`: errors that may pass are tried again for this long. `timeoutMs`: how long a transaction may be open.
+ * `failing` is told of each error that is tried again
  * @throws what kafkajs throws; the signal's reason
  */
 export async function connectProducer(
@@ -65,7 +66,11 @@ export async function connectProducer(
   transactionalId: string,
   topics: readonly string[],
   signal: AbortSignal,
-  limits: { readonly patienceMs?: number; readonly timeoutMs?: number | undefined } = {},
+  limits: {
+    readonly patienceMs?: number;
+    readonly timeoutMs?: number | undefined;
+    failing?(error: unknown): void;
+  } = {},
 ) {
   const { patienceMs = PATIENCE_MS, timeoutMs = transactionTimeout } = limits;
   const closing = new AbortController();
@@ -85,7 +90,9 @@ export async function connectProducer(
       longestPauseMs: LONGEST_PAUSE_MS,
       async recover(error) {
         // Nothing has moved where the brokers are only busy with the last transaction.
-        if (!isBusyWithLast(error)) await cluster.refreshMetadata().catch(() => undefined);
+        if (isBusyWithLast(error)) return;
+        limits.failing?.(error);
+        await cluster.refreshMetadata().catch(() => undefined);
       },
     });
   }

@@ -241,7 +241,7 @@ function heldBack(positions: readonly FetchPosition[]): HighwaterError {
   return new HighwaterError('LOG_FAILED', what, {
     now: 'Reading is tried again.',
     remedy:
-      'Raise the quota of this user or client id (consumer_byte_rate): in ten seconds it must allow at least one batch of records, usually up to 1 MB.',
+      'Raise the quota of this user or client id: in ten seconds consumer_byte_rate must allow at least one batch of records, usually up to 1 MB. A request_percentage that is too low does the same.',
   });
 }
 

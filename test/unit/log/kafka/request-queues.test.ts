@@ -1,7 +1,7 @@
 import { CompressionCodecs } from 'kafkajs';
 import { kafkaClient } from '../../../../src/log/kafka/connection/client';
-import type { RequestQueue } from '../../../../src/log/kafka/connection/cluster';
-import { restWhenEmpty } from '../../../../src/log/kafka/connection/guards/throttling';
+import type { Broker, RequestQueue } from '../../../../src/log/kafka/connection/cluster';
+import { queueWatch, restWhenEmpty } from '../../../../src/log/kafka/connection/guards/throttling';
 import { quietLogger } from '../../../support/source';
 
 /** As the connections of kafkajs use it. */
@@ -79,6 +79,33 @@ it('a request that waits for another one is sent when that is answered', () => {
   answer(2);
   jest.advanceTimersByTime(20);
   expect(jest.getTimerCount()).toBe(0);
+});
+
+it('each spell of a quota is named once, and its end is told', () => {
+  const said: string[] = [];
+  const say = (message: string) => void said.push(message);
+  const watch = queueWatch({ ...quietLogger(), warn: say, info: say }, () => undefined);
+  watch({ connectionPool: { pool: [{ requestQueue: queue }] } } as unknown as Broker);
+  const begins = 'A quota of the brokers holds this client back, now for 2 s.';
+  const ends = 'Quotas of the brokers no longer hold this client back.';
+  const answers = (ms: number) => {
+    queue.maybeThrottle(ms);
+    queue.maybeThrottle(0);
+  };
+  answers(2_000);
+  answers(1_500);
+  expect(said).toEqual([begins]);
+  jest.advanceTimersByTime(100_000);
+  answers(500);
+  jest.advanceTimersByTime(100_000);
+  answers(0);
+  expect(said).toEqual([begins]);
+  jest.advanceTimersByTime(21_000);
+  answers(0);
+  expect(said).toEqual([begins, ends]);
+  jest.advanceTimersByTime(200_000);
+  answers(2_000);
+  expect(said).toEqual([begins, ends, begins]);
 });
 
 it('the kafkajs of an application that imports highwater stays as it is', () => {

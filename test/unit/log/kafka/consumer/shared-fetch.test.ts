@@ -1,20 +1,27 @@
+import { KafkaJSConnectionError } from 'kafkajs';
 import type { Cluster } from '../../../../../src/log/kafka/connection/cluster';
 import { sharedFetch } from '../../../../../src/log/kafka/consumer/shared-fetch';
 import { LeaderlessNotes } from '../../../../../src/log/kafka/reader/leaderless';
 import type { ReadingDeps } from '../../../../../src/log/kafka/reader/reading';
+import type { Logger } from '../../../../../src/logging/logger';
 import { fetchedBatch, fetchedPartition, fetchingBroker } from '../../../../support/fetched';
 import { quietLogger } from '../../../../support/source';
 
 /** Reads from one broker that leads every partition. */
-function fetchingFrom(broker: ReturnType<typeof fetchingBroker>) {
+function fetchingFrom(
+  broker: ReturnType<typeof fetchingBroker>,
+  more: Partial<Cluster> = {},
+  logger: Logger = quietLogger(),
+) {
   const port = {
     findLeaderForPartitions: () => ({ 1: [0] }),
     findBroker: async () => broker,
+    ...more,
   } as unknown as Cluster;
   const over = new AbortController();
   const fetching = sharedFetch(port, {
     target: {} as ReadingDeps['target'],
-    logger: quietLogger(),
+    logger,
     signal: over.signal,
     topicIds: new Map(),
     recreated: () => undefined,
@@ -81,4 +88,60 @@ it('a partition that cannot be decoded is named, and costs the others nothing', 
     { reason: { code: 'LOG_UNREADABLE', message: expect.stringContaining('t/1') } },
   ]);
   over.abort();
+});
+
+describe('a broker that cannot be reached', () => {
+  afterEach(() => jest.useRealTimers());
+
+  /** The broker 1 is away, and the broker 2 answers. */
+  function movingLeader() {
+    const said: string[] = [];
+    const say = (message: string) => void said.push(message);
+    const logger = { ...quietLogger(), warn: say, info: say };
+    const broker = fetchingBroker(async () => {
+      await new Promise(setImmediate);
+      return { responses: [{ topicName: 't', partitions: [fetchedPartition([fetchedBatch(0)])] }] };
+    });
+    const at = { leader: '1', isTriedAgain: (): void => undefined };
+    const { fetching, over } = fetchingFrom(
+      broker,
+      {
+        findLeaderForPartitions: () => ({ [at.leader]: [0] }),
+        async findBroker({ nodeId }) {
+          if (nodeId === '1') throw new KafkaJSConnectionError('Connection error: away');
+          return broker;
+        },
+        refreshMetadata: async () => at.isTriedAgain(),
+      },
+      logger,
+    );
+    return { at, said, over, records: fetching.records('t', 0, 0)[Symbol.asyncIterator]() };
+  }
+
+  it('is nothing to tell of when another one leads its partitions within 10 s', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    const { at, said, over, records } = movingLeader();
+    at.isTriedAgain = () => {
+      at.leader = '2';
+    };
+    await records.next();
+    jest.advanceTimersByTime(10_000);
+    expect(said).toEqual([]);
+    over.abort();
+  });
+
+  it('is not waited for when another one leads its partitions later', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    const { at, said, over, records } = movingLeader();
+    at.isTriedAgain = () => {
+      jest.advanceTimersByTime(10_000);
+      at.leader = '2';
+    };
+    await records.next();
+    expect(said).toEqual([
+      'Reading t from the broker with the id 1 has not succeeded for 10 s. It is tried again.',
+      'Nothing is read from the broker with the id 1 any more: it leads no partition.',
+    ]);
+    over.abort();
+  });
 });
