@@ -61,10 +61,12 @@ export function refuseSecrets(url: URL, headers: Readonly<Record<string, string>
 const isKey = (name: string, value: string): boolean =>
   /^key$/i.test(name) && /^(?=.*\d)[\w.+/=-]{20,}$/.test(value);
 
-const date = String.raw`(?:19|20)\d\d([-/.]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])|\d\d?([/.])\d\d?\2(?:19|20)\d\d`;
+/** A later year stands for no end. */
+const year = String.raw`(?:19\d\d|20[0-3]\d)`;
+const date = String.raw`${year}([-/.]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])|\d\d?([/.])\d\d?\2${year}`;
 const hasDate = new RegExp(`(?<!\\d)(?:${date})(?:[T ]|(?!\\d))`);
 /** A date, a time, Unix seconds or milliseconds. */
-const isTime = new RegExp(`^(?:(?:${date})(?:[T ].*)?|\\d{10}(?:\\.\\d+)?|\\d{13})$`);
+const isTime = new RegExp(`^(?:(?:${date})(?:[T ].*)?|1\\d{9}(?:\\.\\d+)?|1\\d{12})$`);
 
 const END = 'end|ends|ending|to|till?|until|before|max|lte?|le|upper|thru|through|latest';
 const TIME = 'dates?|(?:date)?time|timestamp|ts|day|at|on|utc|created|updated|modified|changed';

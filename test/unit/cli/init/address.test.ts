@@ -32,6 +32,7 @@ describe('refuseEnd', () => {
   });
 
   it.each([
+    'end_date=2099-12-31',
     'start_date=2026-01-01',
     'from=1795910400',
     'to=alice',
