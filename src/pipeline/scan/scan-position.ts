@@ -9,6 +9,7 @@ import type { HiddenRows } from './pages/announced';
 import type { FetchedPage, PageFacts } from './pages/page-facts';
 import type { PageReader } from './pages/page-reader';
 import { MOST_RESTARTS, MOST_WALKS } from './pages/page-walk';
+import { unlessRefused } from './pages/refusals';
 import type { WalkEnd } from './pages/window';
 
 /** After so many poll intervals without a complete scan, a feed counts as behind. */
@@ -167,7 +168,8 @@ export class ScanPosition {
     if (!this.isUnfiltered) return;
     const shown = new Set(first.keys);
     for (const second of this.seconds()) {
-      const { keys, updated } = (await this.reader.readFirst(second)).facts;
+      // An API may refuse times that lie far back.
+      const { keys = [], updated = [] } = (await unlessRefused(this.reader.readFirst(second)))?.facts ?? {};
       this.isUnfiltered = !keys.some((key, i) => !shown.has(key) && (updated[i] ?? from) < from);
       if (!this.isUnfiltered) return;
     }
