@@ -66,11 +66,13 @@ export function longSeconds() {
   return amount(error, { ...milliseconds, ...longTimes }, [60_000, 36_500 * DAY], toSeconds);
 }
 
+const YEAR_1 = -62_135_596_800;
+
 /** A date, which is its midnight, or a time, in UTC if it names no offset. Unix seconds. */
 export function moment() {
   return read('a date or a time, such as 2020-01-31 or 2020-01-31T09:30:00Z', (text) => {
     const seconds = readIso8601(text.trim());
-    return seconds === null ? null : Math.floor(seconds);
+    return seconds === null || seconds < YEAR_1 ? null : Math.floor(seconds);
   });
 }
 

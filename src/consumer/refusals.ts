@@ -9,6 +9,8 @@ export interface Refusals {
   /** Whether the refused secret comes from a file, so that the refusal may pass. */
   mayPass(refusal: HighwaterError): boolean;
   readonly rotation: Pick<Rotation, 'changes' | 'look'>;
+  /** How long a group has work without a refusal by the brokers until the last one is over, ms. */
+  readonly settledMs: number;
 }
 
 type Login = Pick<KafkaConfig, 'sasl'>;
@@ -28,13 +30,16 @@ export function isRefusal(error: unknown): error is Refusal {
   return error instanceof HighwaterError && Object.hasOwn(settingsOf, error.code);
 }
 
-export function refusalsOf(kafka: Login | null, rotation: Rotation): Refusals {
+export function refusalsOf(kafka: Login | null, rotation: Rotation, settledMs = SETTLED_MS): Refusals {
   return {
     mayPass: (refusal) => isRefusal(refusal) && rotation.reads(settingsOf[refusal.code](kafka)),
     rotation,
+    settledMs,
   };
 }
 
+/** One broker may give a group work, and another one refuse it then. In ms. */
+const SETTLED_MS = 10_000;
 /** How often a group that rests looks for a replaced file, in ms. */
 const LOOK_MS = 1_000;
 /** Brokers lock out a client that comes again and again with a wrong password. In ms. */
@@ -46,7 +51,7 @@ const [FIRST_REST_MS, LONGEST_REST_MS] = [1_000, 60_000];
  * @throws what the work throws; a refusal that cannot pass says what to do
  */
 export async function outliving(
-  { mayPass, rotation }: Refusals,
+  { mayPass, rotation, settledMs }: Refusals,
   groupId: string,
   logger: Logger,
   signal: AbortSignal,
@@ -62,13 +67,13 @@ export async function outliving(
   };
   for (;;) {
     const changes = await rotation.look();
-    // A registry that refuses the login of a group may be asked for nothing for a while.
-    const lasting = setTimeout(over, LONGEST_REST_MS).unref();
+    let settled: NodeJS.Timeout | undefined;
     const hasJoined = () => {
-      if (told.startsWith('KAFKA')) over();
+      // A registry that refuses the login of a group may be asked for nothing for a while.
+      settled ??= setTimeout(over, told.startsWith('KAFKA') ? settledMs : LONGEST_REST_MS).unref();
     };
     try {
-      return await work(hasJoined).finally(() => clearTimeout(lasting));
+      return await work(hasJoined).finally(() => clearTimeout(settled));
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const { code, message } = error;

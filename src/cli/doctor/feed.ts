@@ -90,7 +90,7 @@ async function* hiddenRows(feed: Feed, { ids }: PageFacts, deps: ScanDeps, signa
   for await (const { rows } of hidden)
     yield warning(
       'feed',
-      `the parameter ${parameters.updatedSince} hides ${rows.length} records without ${updatedField}, so that only a reconcile sees them`,
+      `the first page without the parameter ${parameters.updatedSince} has ${rows.length} records without ${updatedField} that the first page with it lacks: it may hide them, so that only a reconcile sees them`,
       `They become dead letters (${name}.dead-letters). If they count, set parameters.updatedSince and updatedField to null.`,
     );
 }

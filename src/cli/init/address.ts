@@ -65,18 +65,23 @@ const isKey = (name: string, value: string): boolean =>
 const year = String.raw`(?:19\d\d|20[0-3]\d)`;
 const date = String.raw`${year}([-/.]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])|\d\d?([/.])\d\d?\2${year}`;
 const hasDate = new RegExp(`(?<!\\d)(?:${date})(?:[T ]|(?!\\d))`);
-/** A date, a time, Unix seconds or milliseconds. */
-const isTime = new RegExp(`^(?:(?:${date})(?:[T ].*)?|1\\d{9}(?:\\.\\d+)?|1\\d{12})$`);
+const isDate = new RegExp(`^(?:${date})(?:[T ].*)?$`);
+/** Unix seconds or milliseconds, or the number of a customer. */
+const mayBeTime = /^1\d{9}(?:\.\d+)?$|^1\d{12}$/;
 
-const END = 'end|ends|ending|to|till?|until|before|max|lte?|le|upper|thru|through|latest';
+const END = 'end|ends|ending|to|till?|until|before|max|lte?|le|upper|through|latest';
 const TIME = 'dates?|(?:date)?time|timestamp|ts|day|at|on|utc|created|updated|modified|changed';
 const isEnd = new RegExp(`^(?:(?:${TIME})?(?:${END})|(?:${END})(?:${TIME}))$`);
+const isOfTime = new RegExp(`^(?:until|before|latest|(?:${END})?(?:${TIME})|(?:${TIME})(?:${END}))$`);
 
 /** A copied link may end its range of time, so that no later row would ever come. @throws HighwaterError USAGE_INVALID */
 export function refuseEnd(url: URL): void {
-  const found = [...url.searchParams].find(
-    ([name, value]) => isTime.test(value.trim()) && wordsOf(name).some((word) => isEnd.test(word)),
-  );
+  const found = [...url.searchParams].find(([name, value]) => {
+    const words = wordsOf(name);
+    const isTime =
+      isDate.test(value.trim()) || (mayBeTime.test(value.trim()) && words.some((one) => isOfTime.test(one)));
+    return isTime && words.some((one) => isEnd.test(one));
+  });
   if (found === undefined) return;
   throw usageError(
     `${found.join('=')} ends the range of time that the address asks for, so no later row would ever come`,

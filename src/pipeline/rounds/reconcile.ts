@@ -257,7 +257,10 @@ async function readAll(
   tell(number);
   const { feed, state } = deps;
   const paging = learnedPaging(state.offset, feed);
-  const isKnown = (id: string) => state.records.find(id) !== -1;
+  const isKnown = (id: string) => {
+    state.records.witness(id);
+    return state.records.find(id) !== -1;
+  };
   // Two scans over the same pages would make the same mistake. Polls read the usual pages, so the first scan reads others.
   const otherBorders = number === 1;
   // Polls rely on the filter. If it goes by another time, or never shows some rows, they all leave them out.

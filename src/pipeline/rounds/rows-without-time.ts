@@ -10,7 +10,7 @@ import { type ScanDeps, ScanPosition } from '../scan/scan-position';
  * filter may hide such rows whatever it is asked for, and every request of a scan names the filter. They become dead letters, which
  * people see. A warning names rows with a time before 1970, which the filter is not asked for. One page shows most feeds of this kind; an
  * API that gives none without the filter is not asked further.
- * @param isKnown whether the filter has shown a row with this id
+ * @param isKnown told the id of each row @returns whether the filter has shown a row with it
  */
 export async function* rowsWithoutTime(
   feed: Feed,
@@ -32,7 +32,11 @@ export async function* rowsWithoutTime(
   });
   const early = hidden.find((row) => keys.updated(row) === 0);
   if (early !== undefined) {
-    const what = `hides records dated 1970 or before, such as ${keys.id(early)}, and they are not published. Set beginAt of the feed to 0001-01-01.`;
+    const remedy =
+      (feed.beginAt ?? 0) < 0
+        ? 'parameters.updatedSince of the feed to null'
+        : 'beginAt of the feed to 0001-01-01';
+    const what = `hides records dated 1970 or before, such as ${keys.id(early)}, and they are not published. Set ${remedy}.`;
     logger.warn(`Feed ${feed.name}: the filter ${parameters.updatedSince} ${what}`, { feed: feed.name });
   }
   const rows = hidden.filter((row) => keys.updated(row) === null);

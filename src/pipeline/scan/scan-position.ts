@@ -6,10 +6,10 @@ import type { Source } from '../../source/source';
 import type { Paging, ScanPage } from '../../types';
 import { believed } from './order';
 import type { HiddenRows } from './pages/announced';
-import type { FetchedPage, PageFacts } from './pages/page-facts';
+import type { FetchedPage } from './pages/page-facts';
 import type { PageReader } from './pages/page-reader';
 import { MOST_RESTARTS, MOST_WALKS } from './pages/page-walk';
-import { unlessRefused } from './pages/refusals';
+import { noPage } from './pages/refusals';
 import type { WalkEnd } from './pages/window';
 
 /** After so many poll intervals without a complete scan, a feed counts as behind. */
@@ -160,16 +160,16 @@ export class ScanPosition {
   }
 
   /**
-   * Rows came that are days older than what was asked for. Either the filter is ignored, or the API always shows some rows, such as open
-   * ones. Then it shows other old rows from an earlier second on.
-   * @param first page of them
+   * Few rows came, some of which are days older than what was asked for. Either the filter is ignored, or the API always shows some rows,
+   * such as open ones. Then it shows other old rows from an earlier second on.
+   * @param shown keys of all rows, or of half of the records
    */
-  async testUnfiltered(first: PageFacts, from: number): Promise<void> {
-    if (!this.isUnfiltered) return;
-    const shown = new Set(first.keys);
+  async testUnfiltered(shown: ReadonlySet<string>, from: number): Promise<void> {
+    if (!this.isUnfiltered || 2 * shown.size >= this.shownRecords) return;
     for (const second of this.seconds()) {
-      // An API may refuse times that lie far back.
-      const { keys = [], updated = [] } = (await unlessRefused(this.reader.readFirst(second)))?.facts ?? {};
+      // An API may not answer for times that lie far back.
+      const page = await this.reader.readFirst(second).catch(noPage);
+      const { keys = [], updated = [] } = page?.facts ?? {};
       this.isUnfiltered = !keys.some((key, i) => !shown.has(key) && (updated[i] ?? from) < from);
       if (!this.isUnfiltered) return;
     }

@@ -40,6 +40,7 @@ async function* scanWindow(
   let early: FetchedPage | null = null;
   let isEmpty = true;
   let showsMark = false;
+  const shown = new Set<string>();
   try {
     for await (const page of window.pages()) {
       if (mayRewind && page.knownSecond < from) {
@@ -51,6 +52,7 @@ async function* scanWindow(
       position.isUnfiltered ||= mayTrust && (page.facts.least ?? from) < reader.least(from) - LONGEST_LAG;
       showsMark ||= isShownBetween(page.facts, from, highWaterMark);
       order.look(page.facts);
+      for (const key of page.facts.keys) if (2 * shown.size < position.shownRecords) shown.add(key);
       yield position.page(page);
     }
   } catch (error) {
@@ -75,7 +77,7 @@ async function* scanWindow(
     if (await isFilterOfNoUse(position, from, highWaterMark))
       return { from, highWaterMark, otherBorders, mayRewind };
   }
-  await position.testUnfiltered(window.page.facts, reader.least(from));
+  await position.testUnfiltered(shown, reader.least(from));
   if (!window.isSettled) await position.giveUpOn(from, window.end);
   // A row that moved while the pages were read may have been missed. It is not older than the first answer.
   position.highWaterMark = Math.min(greatest, window.page.knownSecond);

@@ -67,7 +67,7 @@ it.each(
         ...(isFiltered ? [] : [{ id: 'x' }]),
       ],
       'warning',
-      /the parameter since hides 1 records without updated/,
+      /the first page without the parameter since has 1 records without updated/,
     ],
     'takes 0 for no time': [
       ({ since: from, page }) => pageOf(since(from === 0 ? begin + 100 * 20 : from), page),

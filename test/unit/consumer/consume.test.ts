@@ -358,13 +358,13 @@ describe('a refused password', () => {
   const file = () => path.join(folder(), 'password');
   const refusal = () => new HighwaterError('KAFKA_UNAUTHENTICATED', 'joining the group g: wrong password');
 
-  function fromFile() {
+  function fromFile(settledMs?: number) {
     const rotation = new Rotation();
     writeFileSync(file(), 'first');
     const read = () => ({ value: readFileSync(file(), 'utf8') });
     rotation.file('kafkaSaslPasswordFile', file(), 'first', read);
     const sasl = { mechanism: 'plain', username: 'me', password: 'first' } as const;
-    return refusalsOf({ sasl }, rotation);
+    return refusalsOf({ sasl }, rotation, settledMs);
   }
 
   it('from a file lets the group rest; it goes on where it was once the file is replaced', async () => {
@@ -403,17 +403,31 @@ describe('a refused password', () => {
   });
 
   it('is over when the group has joined again, and the next one is told of as the first', async () => {
-    const { log, leave } = await joined(() => undefined, {}, { refusals: fromFile() });
+    const { log, leave } = await joined(() => undefined, {}, { refusals: fromFile(1) });
     for (let outage = 1; outage <= 2; outage++) {
       log.refuse(refusal());
       await until(() => log.joins() === outage + 1);
       const place = log.give(4);
       await place.take();
+      await until(() => log.infos.length === outage);
     }
     await leave();
     expect(log.pauses).toEqual([1_000, 1_000]);
     expect(log.logger.warnings).toHaveLength(2);
     expect(log.infos).toEqual(Array(2).fill('The group g goes on.'));
+  });
+
+  it('of a group that was given work is tried ever more slowly as well', async () => {
+    const { log, leave } = await joined(() => undefined, {}, { refusals: fromFile() });
+    for (let refused = 1; refused <= 3; refused++) {
+      const place = log.give(4);
+      log.refuse(refusal());
+      await place.take();
+      await until(() => log.pauses.length === refused);
+      if (refused < 3) await until(() => log.joins() === refused + 1);
+    }
+    await leave();
+    expect([log.pauses, log.logger.warnings.length, log.infos]).toEqual([[1_000, 2_000, 4_000], 1, []]);
   });
 
   it('that no file holds ends the consumer with what to do', async () => {

@@ -304,3 +304,18 @@ it.each([null, 0])('hides a row whose time is %j: a reconcile says so', async (u
   const said = /hides records dated 1970 or before, such as r007, .* Set beginAt/;
   if (updated !== null) expect(warnings()).toEqual([expect.stringMatching(said), expect.anything()]);
 });
+
+it('hides a known record that has lost its time: a reconcile is shown it, and deletes nothing', async () => {
+  await start(30, [0], 600, 'from');
+  await publisher.poll();
+  const { fetchPage } = vendor;
+  vendor.fetchPage = async (feed, request, ...rest) => {
+    const isFiltered = feed.parameters.updatedSince !== null;
+    const page = await fetchPage(feed, request, ...rest);
+    const rows = (page.rows as VendorRow[])
+      .filter(({ id }) => id !== 'r007' || !isFiltered)
+      .map((row) => (row.id === 'r007' ? { ...row, updated: null } : row));
+    return { ...page, rows };
+  };
+  expect(await publisher.reconcile()).toMatchObject({ deleted: 0, why: null });
+});

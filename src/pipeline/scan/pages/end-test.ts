@@ -1,12 +1,15 @@
 import type { PageRequest } from '../../../source/source';
 import type { Paging } from '../../../types';
 import type { Announced } from './announced';
-import { type FetchedPage, haveSameKeys, type PageFacts } from './page-facts';
+import { beginsAgain, type FetchedPage, haveSameKeys, type PageFacts, type ReadPage } from './page-facts';
 import { pageOffset } from './paging';
 import { noPage } from './refusals';
 
 /** How many pages behind an empty one are asked for. Between them, a few pages with rows are not seen. */
 const JUMPS = [1, 2, 3, 4, 5, 6, 8, 12, 18, 27, 40, 60, 90];
+
+/** No API that begins again behind its last page does so only for fewer pages. */
+const FAR_PAGES = 90;
 
 /** So often an empty page is asked for again. */
 const MORE_ANSWERS = 2;
@@ -78,6 +81,26 @@ export class EndTest {
     }
     const found = await this.rowsBehind(before);
     return this.reader.paging().pageSize === pageSize ? (found ?? page) : null;
+  }
+
+  /**
+   * Whether a page behind one that may be the last shows the first page again, or that one, apart from changes. Most rows of the page may
+   * also be ties that have changed places, and other rows be on neither page: then pages end behind it.
+   * @param rows on the pages before it
+   */
+  async beginsAgain(
+    read: ReadPage,
+    rows: number,
+    last: ReadPage | null,
+    first: PageFacts | null,
+  ): Promise<boolean> {
+    if (!beginsAgain(read, last, first)) return false;
+    if ([first, last?.page.facts].some((one) => one && haveSameKeys(one, read.page.facts))) return true;
+    const { reader } = this;
+    const paging = reader.paging();
+    const offset = pageOffset(paging, read.n + FAR_PAGES, rows + FAR_PAGES * paging.pageSize);
+    const far = await reader.fetchNumbered(read.from, offset).catch(noPage);
+    return far !== null && far.facts.length > 0 && beginsAgain({ ...read, page: far }, last, first);
   }
 
   /**

@@ -174,21 +174,15 @@ export interface Numbered {
   readonly longest: number;
 }
 
-/**
- * Whether a page behind one that may be the last shows the first page again, or that one, apart from changes. Ties that change places come
- * in another order, or are only some rows of a page: then others of them may be on neither page.
- */
+/** Whether a page behind one that may be the last shows the first page again, or that one, apart from changes. */
 export function beginsAgain(
   { from, n, page }: ReadPage,
   last: ReadPage | null,
   first: PageFacts | null,
 ): boolean {
   if (last === null || last.from !== from || last.n !== n - 1) return false;
-  return [last.page.facts.keys, first?.keys ?? []].some((keys) => {
-    const places = new Map(keys.map((key, at) => [key, at]));
-    const again = page.facts.keys.flatMap((key) => places.get(key) ?? []);
-    const moved = again.filter((place, i) => place < again[i - 1]!).length;
-    const isMost = 2 * again.length > Math.max(page.facts.length, keys.length);
-    return isMost && 3 * moved < again.length;
+  return [last.page.facts.keys, first?.keys].some((keys) => {
+    const known = new Set(keys);
+    return 2 * page.facts.keys.filter((key) => known.has(key)).length > page.facts.length;
   });
 }

@@ -9,7 +9,6 @@ import { EndTest, mayBeCap, type PagesBefore } from './end-test';
 import { isLikeNamed, NamedNext, withNamed } from './named-next';
 import { showsEnd, testNoList } from './no-list';
 import {
-  beginsAgain,
   type FetchedPage,
   fetchedPage,
   haveSameKeys,
@@ -220,7 +219,7 @@ export class PageReader {
     const isFull = facts.length >= full;
     // Numbers that count from 1 show the first page twice, and a total may count no further than that page.
     const isFirstTwice = n === 1 && this.isLearned && this.known.unit === null;
-    if (!isFirstTwice && beginsAgain(read, this.counted, this.first)) {
+    if (!isFirstTwice && (await this.endTest.beginsAgain(read, before, this.counted, this.first))) {
       this.end = this.counted;
       const ended = { ...this.counted!, shown: before, length: full, isFull: true, isWhole };
       this.announced.noteLimit(ended, { isAgain: true });
@@ -357,7 +356,7 @@ export class PageReader {
       const mayBeLimit = !isSaid && last.length >= full && !isCode(error, ['SOURCE_NOT_FOUND']);
       const read = { ...last, from, shown: rows };
       if (mayBeLimit && !(await showsEnd(this.feed, this, read, this.isWhole(from)))) throw error;
-      return endBehind(last, offset, this.fullLength(), error, (place) => this.fetchNumbered(from, place));
+      return endBehind(last, offset, error, (place) => this.fetchNumbered(from, place));
     }
   }
 

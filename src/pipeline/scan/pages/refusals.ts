@@ -70,14 +70,12 @@ export async function noZero(
 }
 
 /**
- * A page that was refused is behind the end if the page before it comes once more, but this one is refused again. Many APIs say behind each
- * full page that more rows follow. If a shorter one says so, rows are missing.
- * @param full length of a page @returns the end, or the page @throws `error`
+ * A page that was refused is behind the end if the page before it comes once more, but this one is refused again.
+ * @returns the end, or the page @throws `error`
  */
 export async function endBehind(
   last: Numbered,
   offset: number,
-  full: number,
   error: unknown,
   fetch: (offset: number) => Promise<FetchedPage | null>,
 ): Promise<FetchedPage | null> {
@@ -85,7 +83,6 @@ export async function endBehind(
   if (before === null || before.facts.length < Math.min(1, last.length)) throw error;
   return fetch(offset).catch((again) => {
     if (!isCode(again, REFUSALS)) throw again;
-    const isShort = last.length < (last.n === 0 ? full : last.longest);
-    return { ...pageBehind(before), isLast: !isShort || before.isLast !== false };
+    return pageBehind(before);
   });
 }

@@ -33,6 +33,10 @@ describe('refuseEnd', () => {
 
   it.each([
     'end_date=2099-12-31',
+    'to=1795910400',
+    'sold_to=1795910400',
+    'max_id=1795910400',
+    'price_max=1795910400',
     'start_date=2026-01-01',
     'from=1795910400',
     'to=alice',
