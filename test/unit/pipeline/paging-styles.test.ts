@@ -103,6 +103,18 @@ it.each([8, 9, 14, 20])(
   },
 );
 
+it('an offset behind the last row that shows this row again ends a walk of an API that says by length that more rows follow', async () => {
+  const shape = { style: 'offset', order: 'id', cap: 7, says: 'more by length', filter: false } as const;
+  const vendor = vendorOf(shape, from(50_000, 10));
+  const { fetchPage } = vendor;
+  vendor.fetchPage = (feed, request, ...rest) =>
+    fetchPage(feed, { ...request, pageOffset: Math.min(request.pageOffset, 9) }, ...rest);
+  const whole = { snapshot: false, wide: true, whole: true, otherBorders: true, withoutFilter: true };
+  const { error, ids, asked, last } = await read(shape, vendor, whole, { pageSize: 1000 });
+  expect([error, ids.size, last?.complete]).toEqual([null, 10, true]);
+  expect(asked.length).toBeLessThan(30);
+});
+
 it('an offset that is rounded down to whole pages is not taken for one that is ignored when a row comes meanwhile', async () => {
   const publisher = await styledPublisher({ style: 'offset', order: 'newest' }, { pageSize: 50 });
   const { vendor, clock } = publisher;
