@@ -41,6 +41,7 @@ async function* scanWindow(
   let isEmpty = true;
   let showsMark = false;
   const shown = new Set<string>();
+  const half = Number.isFinite(position.shownRecords) ? position.shownRecords / 2 : 0;
   try {
     for await (const page of window.pages()) {
       if (mayRewind && page.knownSecond < from) {
@@ -52,7 +53,7 @@ async function* scanWindow(
       position.isUnfiltered ||= mayTrust && (page.facts.least ?? from) < reader.least(from) - LONGEST_LAG;
       showsMark ||= isShownBetween(page.facts, from, highWaterMark);
       order.look(page.facts);
-      for (const key of page.facts.keys) if (2 * shown.size < position.shownRecords) shown.add(key);
+      for (const key of page.facts.keys) if (shown.size < half) shown.add(key);
       yield position.page(page);
     }
   } catch (error) {
