@@ -280,15 +280,18 @@ async function readAll(
     tell(number);
   };
   let isComplete = false;
+  let isScanned = false;
   const round: Round = {
     async *pages(stop) {
-      if (number === 1) yield* rowsWithoutTime(feed, paging, isKnown, deps, stop);
       yield* scan(feed, start, deps, stop);
+      isScanned = true;
+      // Behind the scan, which meets an API that does not answer.
+      if (number === 1) yield* rowsWithoutTime(feed, learnedPaging(state.offset, feed), isKnown, deps, stop);
     },
     readsAhead: false,
     origin: () => 'reconcile',
     position: (_offset, { progress }) => {
-      isComplete = progress.complete && progress.settled;
+      if (!isScanned) isComplete = progress.complete && progress.settled;
       return pagingFields(progress.paging);
     },
     between: options.between,
