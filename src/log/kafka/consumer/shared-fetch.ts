@@ -77,9 +77,15 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps) {
   function forgetFormerLeaders(): void {
     if (failures.size === 0) return;
     const leaders = new Set([...readers].map(leaderOf));
+    // While a partition waits for its next leader, the outage goes on, and is told of in time.
+    if (leaders.has('')) return;
     for (const [leader, { outage }] of failures) {
       if (leaders.has(leader)) continue;
-      outage.over(`Nothing is read from the broker with the id ${leader} any more: it leads no partition.`);
+      outage.over(
+        leader === ''
+          ? 'Each partition that is read has a leader again.'
+          : `Nothing is read from the broker with the id ${leader} any more: it leads no partition.`,
+      );
       failures.delete(leader);
     }
   }

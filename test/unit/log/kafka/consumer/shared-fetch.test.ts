@@ -106,7 +106,7 @@ describe('a broker that cannot be reached', () => {
     const { fetching, over } = fetchingFrom(
       broker,
       {
-        findLeaderForPartitions: () => ({ [at.leader]: [0] }),
+        findLeaderForPartitions: () => (at.leader === '' ? {} : { [at.leader]: [0] }),
         async findBroker({ nodeId }) {
           if (nodeId === '1') throw new KafkaJSConnectionError('Connection error: away');
           return broker;
@@ -127,6 +127,21 @@ describe('a broker that cannot be reached', () => {
     await records.next();
     jest.advanceTimersByTime(10_000);
     expect(said).toEqual([]);
+    over.abort();
+  });
+
+  it('is told of in time though its partitions have no leader for a while', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    const { at, said, over, records } = movingLeader();
+    at.isTriedAgain = () => {
+      jest.advanceTimersByTime(6_000);
+      at.leader = at.leader === '1' ? '' : '2';
+    };
+    await records.next();
+    expect(said).toEqual([
+      'Reading t from the broker with the id 1 has not succeeded for 10 s. It is tried again.',
+      'Nothing is read from the broker with the id 1 any more: it leads no partition.',
+    ]);
     over.abort();
   });
 
