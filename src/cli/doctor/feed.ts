@@ -203,8 +203,10 @@ async function* filterFindings(feed: Feed, page: PageFacts, ask: Ask): Checks {
   const { greatest, least } = page;
   const name = feed.parameters.updatedSince;
   if (greatest === null || least === null || name === null) return;
-  const { least: fromOne } = feed.beginAt ? page : await ask(1, 0).catch(() => page);
-  if (fromOne !== null && fromOne < least)
+  const one = feed.beginAt ? page : await ask(1, 0).catch(() => page);
+  const fromOne = one.least ?? least;
+  // Rows in no order begin with another one each time.
+  if (fromOne < least && (one.ascending || (one.greatest ?? least) < least))
     yield warning(
       'feed',
       `the parameter ${name} shows records updated at ${fromOne} for second 1, but none before ${least} for second 0: the API takes 0 for no time, and a snapshot leaves them out`,
