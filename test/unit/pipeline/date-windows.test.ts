@@ -134,7 +134,7 @@ it('a server that ignores paging ends the reading once one day is too much', asy
   expect([seen[0], seen.at(-1)]).toEqual(['1970-01-02', '1970-01-01']);
 });
 
-// Page 1 tells whether a refused page 0 is no page any more.
+// If page 0 is refused, page 1 is asked for, to name the cause.
 it.each([
   [new HighwaterError('SOURCE_FORBIDDEN', 'no'), 1],
   [new HighwaterError('SOURCE_NOT_FOUND', 'gone'), 2],
