@@ -141,20 +141,24 @@ export async function reconcile(
       withheldIds: missing.first,
       why,
     });
-    if (!isComplete) return withheld('scan-not-complete');
+    // It counts as no reconcile, but `status` tells of the records that were not shown.
+    const stopped = async (why: ReconcileResult['why']) => {
+      if (!options.dryRun) await movePosition(deps, { withheld_deletes: missing.count });
+      return withheld(why);
+    };
+    if (!isComplete) return await stopped('scan-not-complete');
     if (missing.count === 0) return await ended(deps, options, withheld(null));
-    if (isOld) return withheld('old-answers');
+    if (isOld) return await stopped('old-answers');
     // The missing records may have moved into the seconds that were left out.
     if (latest?.leavesOut)
       return await ended(deps, options, withheld(unproved(typeof latest.hiddenThrough === 'number')));
     const { allowDeletes } = options;
     // One of them may be a record that came without its id.
-    if (allowDeletes === null && withoutId > 0) return withheld('rows-without-id');
+    if (allowDeletes === null && withoutId > 0) return await stopped('rows-without-id');
     if (missing.count > (allowDeletes ?? (await deletedUnasked(deps)))) {
-      if (!options.dryRun) await movePosition(deps, { withheld_deletes: missing.count });
       // The probe needs a known record among the answers, so that no number would help.
       const isNothingShown = found.created === 0 && missing.count === (await inScope(state));
-      return withheld(isNothingShown ? 'nothing-shown' : 'too-many');
+      return await stopped(isNothingShown ? 'nothing-shown' : 'too-many');
     }
 
     const probe = await absenceProbe(deps, isMissing, signal);

@@ -62,6 +62,7 @@ it('answers that a cache has kept since the first scan of a reconcile delete not
   vendor.rows = rows.filter(({ id }) => id !== '20');
   isCached = () => true;
   expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 0, missing: 1, why: 'old-answers' });
+  expect(publisher.offset().withheld_deletes).toBe(1);
   isCached = () => false;
   expect(await reconciled(publisher, feed)).toMatchObject({ deleted: 1, missing: 0, why: null });
 });
