@@ -50,10 +50,17 @@ export function sourceReading(source: Source, readRows: RowReader | null): Sourc
  */
 export function sourceFromNow(source: Source, onAged: () => void): Source {
   const began = performance.now();
+  return sourceHeard(source, ({ agedMs = 0 }) => {
+    if (agedMs > performance.now() - began) onAged();
+  });
+}
+
+/** The same source. @param onPage called for each answer, before it is returned */
+export function sourceHeard(source: Source, onPage: (page: SourcePage) => void): Source {
   return {
-    async fetchPage(feed, request, signal) {
-      const page = await source.fetchPage(feed, request, signal);
-      if ((page.agedMs ?? 0) > performance.now() - began) onAged();
+    async fetchPage(...request) {
+      const page = await source.fetchPage(...request);
+      onPage(page);
       return page;
     },
   };

@@ -124,8 +124,8 @@ const shapes: fc.Arbitrary<VendorShape> = fc
       !isNumbered(shape) && hasSizes(shape) && !shape.endless && !shape.endsOnItself && !shape.overlaps;
     const isNoticed = isNamed || (announces && shape.pastEnd === 'empty');
     const depth = isNoticed ? shape.depth : Number.POSITIVE_INFINITY;
-    // Nobody notices a limit behind a first page of one row.
-    const ragged = shape.ragged && depth === Number.POSITIVE_INFINITY;
+    // Nobody notices a limit behind a first page of one row. Pages of two rows, of which one is of the page before, look like ties that move.
+    const ragged = shape.ragged && depth === Number.POSITIVE_INFINITY && !shape.overlaps;
     return { ...shape, depth, ragged, hides: announces && shape.hides };
   })
   // Nothing tells that an earlier version is not the record, if the filter shows only that one.

@@ -1,6 +1,6 @@
 import { createBreather, inSlices } from '../../async/slices';
 import { rowKeys } from '../../feeds/row-keys';
-import { sourceFromNow } from '../../source/source';
+import { sourceFromNow, sourceHeard } from '../../source/source';
 import type { FeedState, Records } from '../../state/feed-state';
 import type { ScanEnd } from '../../types';
 import { type MissedRow, MOST_MISSED, PageChanges } from '../changes/page-changes';
@@ -84,23 +84,29 @@ export interface ReconcileResult {
  * @throws HighwaterError as `poll`
  */
 export async function reconcile(
-  deps: PollDeps,
+  given: PollDeps,
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
-  const { feed, state } = deps;
+  const { feed, state } = given;
   const { records } = state;
   const keys = rowKeys(feed);
   let withoutId = 0;
   let latest: ScanEnd | undefined;
-  const witness = (rows: readonly unknown[], end?: ScanEnd): void => {
-    latest = end;
+  const see = ({ rows }: { readonly rows: readonly unknown[] }): void => {
     for (const row of rows) {
       const id = keys.id(row);
       if (id === null) withoutId++;
       else records.witness(id);
     }
   };
+  /** Of a poll as well, which has a source of its own. */
+  const witness = (rows: readonly unknown[], end?: ScanEnd): void => {
+    latest = end;
+    see({ rows });
+  };
+  // A page that only tests the others may be the only one that shows a record: copies of a server differ.
+  const deps = { ...given, source: sourceHeard(given.source, see) };
   const found: Found = { pages: 0, rows: 0, created: 0, updated: 0, ordinary: 0 };
   const missed: MissedRow[] = [];
   const tell = teller(found, options);

@@ -118,3 +118,17 @@ it.each(['cursor', 'link', 'page', 'offset'] as const)(
     expect(unknown()).toEqual([]);
   },
 );
+
+it('a record that only an answer of another length shows is not deleted', async () => {
+  const { vendor, reconcile, poll, unknown } = await styledPublisher(
+    { style: 'link', filter: false, order: 'id' },
+    { pageSize: 25 },
+  );
+  for (let i = 0; i < 8; i++) vendor.write(`w${i}`, NOW_MS / 1000 - 100 + i);
+  await poll();
+  // A cache has kept the answer to the usual request, without one row.
+  vendor.shows = (page, { pageSize }) =>
+    pageSize === 25 ? { ...page, rows: page.rows.filter((row) => (row as VendorRow).id !== 'w2') } : page;
+  expect(await reconcile()).toMatchObject({ deleted: 0 });
+  expect(unknown()).toEqual([]);
+});
