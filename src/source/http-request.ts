@@ -135,6 +135,7 @@ function send(asked: HttpRequest, proxy: AxiosProxyConfig | null, signal: AbortS
     signal,
     headers: {
       Accept: 'application/json',
+      'User-Agent': `highwater/${version}`,
       ...(asked.body !== undefined && {
         'Content-Type': `application/${typeof asked.body === 'string' ? 'json' : 'x-www-form-urlencoded'}`,
       }),
@@ -145,7 +146,6 @@ function send(asked: HttpRequest, proxy: AxiosProxyConfig | null, signal: AbortS
       ...(asked.pastCaches
         ? { 'Cache-Control': 'no-cache, no-store, max-age=0', Pragma: 'no-cache' }
         : { 'Cache-Control': 'no-cache' }),
-      'User-Agent': `highwater/${version}`,
     },
   });
 }

@@ -211,8 +211,8 @@ it.each<[string, Section, string, object?]>(
       'feeds.orders.headers.Authorization: carries a secret, which must not stand in the file, expected it in auth (scheme bearer, basic or header, with tokenEnv, tokenFile or tokenCommand)',
     ],
     'an own header': [
-      { ...orders, headers: { 'user-agent': 'x' } },
-      'feeds.orders.headers.user-agent: is set by highwater itself, expected another header',
+      { ...orders, headers: { 'accept-encoding': 'x' } },
+      'feeds.orders.headers.accept-encoding: is set by highwater itself, expected another header',
     ],
     'a header of two lines': [
       { ...orders, headers: { 'X-A': 's3cret\nb' } },

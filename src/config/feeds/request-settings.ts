@@ -5,9 +5,9 @@ import { command, httpUrl, matching, oneOf, text, wholeNumber, yesOrNo } from '.
 
 /** Tokens of HTTP: the form of a header's name. */
 const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
-/** Set by highwater or by HTTP itself. `Accept` may be replaced: vendors have media types of their own. */
+/** Set by highwater or by HTTP itself. `Accept` may be replaced: vendors have media types of their own. Some ask for a name in `User-Agent`. */
 const ownHeaders =
-  /^(accept-encoding|cache-control|user-agent|host|connection|content-length|transfer-encoding|te|upgrade|expect|proxy-.*)$/i;
+  /^(accept-encoding|cache-control|host|connection|content-length|transfer-encoding|te|upgrade|expect|proxy-.*)$/i;
 /** Headers that carry secrets by their names. */
 export const secretHeaders =
   /authorization|cookie|token|secret|password|(api|access|auth|subscription)[-_]?key/i;
