@@ -101,6 +101,7 @@ const shapes: fc.Arbitrary<VendorShape> = fc
       'total of page',
     ),
     refusesDepth: fc.boolean(),
+    refusesBehind: fc.constantFrom(false, false, true),
     ragged: fc.constantFrom(false, false, true),
     keyset: fc.constantFrom('no', 'no', 'refused', 'not found', 'first page', 'empty'),
     held: fc.boolean(),
