@@ -229,7 +229,7 @@ async function answerOf(deps: AskDeps, onStatus: (status: number) => void): Prom
     echoedToken: deps.echoed,
     mayBeUnmodified: feed.parameters.updatedSince !== null && continuation === undefined,
     hasCursor: continuation !== undefined,
-    isNumberBehind: paging.style === 'page' && page.pageOffset > Math.max(1, paging.first ?? 1),
+    isNumberBehind: ['page', 'offset'].includes(paging.style) && page.pageOffset > 1, // numbers begin at 0 or 1
     limits: answerLimits(limits.bodyLimitBytes),
   });
   if (read.kind === 'page') {

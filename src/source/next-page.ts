@@ -208,10 +208,15 @@ const parameterPattern = /;\s*([^\s"=;,<>]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^
 /** The target of `rel="next"` in a `Link` header (RFC 8288), as it is written there; null if there is none. */
 export function nextLink(header: string | undefined): string | null {
   for (const [, target = '', parameters = ''] of (header ?? '').matchAll(linkPattern)) {
-    // Only the first rel of a link counts.
-    const rel = [...parameters.matchAll(parameterPattern)].find(([, name]) => name?.toLowerCase() === 'rel');
-    const types = (rel?.[2] ?? rel?.[3] ?? '').toLowerCase().split(/\s+/);
-    if (types.includes('next')) return target.trim();
+    const all = [...parameters.matchAll(parameterPattern)];
+    // Only the first parameter of a name counts.
+    const parameter = (wanted: string) => {
+      const [, , quoted, bare] = all.find(([, name]) => name?.toLowerCase() === wanted) ?? [];
+      return (quoted ?? bare ?? '').toLowerCase();
+    };
+    // Some APIs name a next page behind their last one, and say there that it has no rows (`results="false"`).
+    if (parameter('results') === 'false') continue;
+    if (parameter('rel').split(/\s+/).includes('next')) return target.trim();
   }
   return null;
 }

@@ -72,6 +72,8 @@ export interface PolicyContext
 /** The answer, and what is known of its request. */
 interface Answer extends RawResponse, PolicyContext {}
 
+/** For a number behind the first pages that the API says it does not have. */
+const ATTEMPTS_BEHIND = 3;
 /** Enough of a large body to describe it in an error. */
 const HEAD_BYTES = 256 * 1024;
 
@@ -237,7 +239,11 @@ function failureOfStatus(text: string, answer: Answer): SourceFailure {
   const isNamed = code === 'SOURCE_UNAUTHORIZED' && !isUsual(auth);
   const carried = isNamed ? `; the token was sent ${carriedAs(auth)}` : '';
   const asked = pause === null ? '' : ` (${pause.by}: ${Math.ceil(pause.ms / 1000)} s)`;
-  const found = answered(code, `${said}${asked}${carried}`, answer);
+  const found = {
+    ...answered(code, `${said}${asked}${carried}`, answer),
+    // A report, and no page of a gateway: most likely pages end here, and the scan asks for the page before it as well.
+    ...(status === 404 && answer.isNumberBehind && isObject(value) && { attempts: ATTEMPTS_BEHIND }),
+  };
   return pause === null ? found : { ...found, retryAfterMs: pause.ms };
 }
 

@@ -157,6 +157,8 @@ export interface SourceFailure {
   readonly what: string;
   /** How long the API asks to wait, ms; absent if it does not say. */
   readonly retryAfterMs?: number;
+  /** So many requests are enough, this one included; left out: as many as for any failure. */
+  readonly attempts?: number;
 }
 
 export function failure(code: ErrorCode, what: string): SourceFailure {

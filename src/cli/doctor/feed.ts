@@ -4,6 +4,7 @@ import { removeMembers } from '../../json/remove-members';
 import { rowsWithoutTime } from '../../pipeline/rounds/rows-without-time';
 import { type PageFacts, pageFacts, repeats } from '../../pipeline/scan/pages/page-facts';
 import { inferPaging, showOrder, unknownPaging } from '../../pipeline/scan/pages/paging';
+import { unlessRefused } from '../../pipeline/scan/pages/refusals';
 import type { ScanDeps } from '../../pipeline/scan/scan-position';
 import { LONGEST_LAG } from '../../pipeline/scan/seam';
 import { signsOfMore } from '../../source/more-rows';
@@ -49,7 +50,10 @@ async function* findings(feed: Feed, first: SourcePage, deps: ScanDeps, signal: 
   const begin = firstNumber(feed);
   const ask: Ask = async (updatedSince, page, pageSize = probeSize(feed)) => {
     const request = { updatedSince, pageOffset: begin + page, pageSize };
-    return pageFacts((await source.fetchPage(feed, request, signal)).rows, keys);
+    const answer = source.fetchPage(feed, request, signal);
+    // Some APIs refuse a page behind their last one.
+    const { rows } = page === 0 ? await answer : ((await unlessRefused(answer)) ?? { rows: [] });
+    return pageFacts(rows, keys);
   };
   const whole = pageFacts(first.rows, keys);
   if (whole.length === 0) {

@@ -253,6 +253,8 @@ describe('a link', () => {
     ['</a>; rel="nextpage"', null],
     ['</a?b,c;d>; param; rel="next"', 'API/a?b,c;d'],
     ['<>; rel="next"', null],
+    ['</a>; rel="previous"; results="true", </b>; rel="next"; results="true"', 'API/b'],
+    ['</a>; rel="previous"; results="true", </b>; rel="next"; results="false"; cursor="0:2:0"', null],
     ['nonsense', null],
     [undefined, null],
   ])('in the header is read from %s', async (link, expected) => {
