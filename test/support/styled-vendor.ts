@@ -349,7 +349,8 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
     const rows = slice(shape.overlaps && from > 0 && !isBehind ? from - 1 : from, to);
     const isCutOff = !isWholeToDepth && from + 2 * size > shape.depth;
     const isLast = isCutOff || (shape.endsEmpty ? from >= all.length : to >= all.length);
-    if (isBehind && shape.refusesBehind) refuseCursor(shape.endsEmpty ? undefined : 'SOURCE_REQUEST_REFUSED');
+    if (isBehind && continuation !== undefined && shape.refusesBehind)
+      refuseCursor(shape.endsEmpty ? undefined : 'SOURCE_REQUEST_REFUSED');
     if (isBehind)
       return {
         rows: shape.endsInLast ? slice(all.length - 1, all.length) : rows,
