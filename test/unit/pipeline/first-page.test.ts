@@ -29,6 +29,16 @@ async function lookBehind() {
   return { end: await behindFirstPage(feed, reader, 0, page), learned: reader.learned() };
 }
 
+it('a page 0 that fails once and then has no rows is still the first page', async () => {
+  const unwell = pagedSource((_, request) => {
+    if (request === 1) throw new HighwaterError('SOURCE_UNAVAILABLE', 'answered 503');
+    return [];
+  });
+  const reader = new PageReader(testFeed('ipos'), unwell, unknownPaging(30), new AbortController().signal);
+  await reader.readFirst(0);
+  expect([unwell.asked.map(({ pageOffset }) => pageOffset), reader.learned().begin]).toEqual([[0, 1, 0], 0]);
+});
+
 describe('rows behind a short first page', () => {
   it('are no cap when they came between the two requests', async () => {
     api = await startSimulator({ records: { ipos: 20 } });
