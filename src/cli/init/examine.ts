@@ -16,6 +16,7 @@ import {
   findPaging,
   findUpdatedSince,
   type KnownParameters,
+  withStart,
 } from './infer-paging';
 import { type FeedKeys, type InferredSchema, inferSchema } from './infer-schema';
 import {
@@ -74,19 +75,15 @@ const members = {
 
 /**
  * Finds out by requests how an endpoint is read.
- * @param inAddress query parameters that the address has
+ * @param address with the query parameters that the user gave
  * @throws HighwaterError SOURCE_* from the endpoint; USAGE_INVALID when something is not clear and no flag says it
  */
-export async function examine(
-  endpoint: Endpoint,
-  known: Known,
-  inAddress: readonly string[],
-): Promise<Examined> {
+export async function examine(endpoint: Endpoint, known: Known, address: URL): Promise<Examined> {
   const { body, linkHeader, headers } = await endpoint.first();
-  const found = rowsIn(body);
-  const places = found.map(({ path, rows }) => ({ name: path, score: rows.length }));
+  const arrays = rowsIn(body);
+  const places = arrays.map(({ path, rows }) => ({ name: path, score: rows.length }));
   const responseKey = oneOf(places, 'rows', known);
-  const { rows } = found.find(({ path }) => path === responseKey)!;
+  const { rows } = arrays.find(({ path }) => path === responseKey)!;
   const idField = oneOf(idCandidates(rows, known.id), 'id', known);
   const times = timeCandidates(rows, known.updated);
   const updatedField = known.updated === '' ? null : oneOf(times, 'updated', known);
@@ -110,19 +107,20 @@ export async function examine(
   const first = { rows, body, linkHeader, headers };
   const sizeName = await findPageSize(first, known, ask);
   const short = sizeName === null ? {} : { [sizeName]: '2' };
-  const { paging, parameter } = await findPaging(short, fields, known, ask);
+  const found = await findPaging(short, fields, known, ask);
+  const paging = found.paging.style === 'cursor' ? await withStart(found.paging, address, ask) : found.paging;
   const longest = sizeName === null ? null : await findMostRows(sizeName, ask);
   const size = longest === null ? null : { name: sizeName!, asked: longest.size };
   const more = paging.style === 'none' ? moreThan(longest?.answer ?? first, responseKey, size, known) : [];
   const dated = updatedField === null ? null : { ...fields, updatedField };
-  const since = dated && (await findUpdatedSince(first, dated, known, inAddress, ask));
+  const since = dated && (await findUpdatedSince(first, dated, known, [...address.searchParams.keys()], ask));
   const filter = dated && since !== null ? await tryFilter(since, first, dated, ask) : NO_FILTER;
   const updates = dated === null ? [] : rows.map((row) => updateOf(row, dated.updatedField, updatedFormat));
   return {
     ...keys,
     ...inferSchema(known.name, [...seen.values()], keys),
     responseKey,
-    parameters: { page: parameter, pageSize: sizeName, updatedSince: filter.parameter },
+    parameters: { page: found.parameter, pageSize: sizeName, updatedSince: filter.parameter },
     paging,
     pageSize: longest?.size ?? null,
     rows: seen.size,

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { PagingStyle, TimeFormat } from '../../feeds/definition';
+import type { CursorPaging, PagingStyle, TimeFormat } from '../../feeds/definition';
 import { writeTime } from '../../feeds/time-format';
 import { valueAtPath } from '../../json/dotted-path';
 import { type Headers, moreIn, pointersIn } from '../../source/more-rows';
@@ -154,6 +154,15 @@ export async function findPaging(
       if (await whileSteady(() => behind(parameter, value), isApart))
         return by({ style: 'cursor', parameter, from: path });
 
+  const others = pointers.map(({ path }) => path);
+  for (const parameter of known.cursor === undefined ? startedNames : namesOf('cursor', known)) {
+    const begun = pointersIn((await ask({ ...query, [parameter]: '*' })).body, responseKey);
+    const given = begun.filter(({ path, isAddress }) => !isAddress && !others.includes(path));
+    for (const { path, value } of given.slice(0, MOST_POINTERS))
+      if (await whileSteady(() => behind(parameter, value), isApart))
+        return by({ style: 'cursor', parameter, from: path, start: '*' });
+  }
+
   for (const parameter of ids.length === 0 ? [] : namesOf('cursor', known)) {
     const isLed = async () => {
       const lastId = ids.at(-1) ?? null;
@@ -181,6 +190,23 @@ export async function findPaging(
 
 /** An answer may have any number of members whose names say next; each is tried with every parameter. */
 const MOST_POINTERS = 5;
+
+/** At some APIs (Crossref, OpenAlex, Solr), an answer names the next page only if the request had `*` here. */
+const startedNames = ['cursor', 'cursorMark'];
+
+/**
+ * The paging with the cursor that the address begins with, if the API needs one: without it, an answer has no rows, or names no next page.
+ * Otherwise it is left out, because a copied address may begin in the middle.
+ */
+export async function withStart(paging: CursorPaging, address: URL, ask: AskEndpoint): Promise<CursorPaging> {
+  const start = address.searchParams.get(paging.parameter);
+  if (start === null) return paging;
+  const bare = new URL(address);
+  bare.searchParams.delete(paging.parameter);
+  const { rows, body } = await ask({}, bare.href);
+  const next = paging.from === undefined ? rows.length : valueAtPath(body, paging.from);
+  return rows.length > 0 && next !== undefined && next !== null ? paging : { ...paging, start };
+}
 
 /** Names that the parameter for such a member may have: `nextPageToken` is sent as `pageToken`. A number may be that of a page. */
 function parametersFor(name: string, value: string): string[] {

@@ -110,7 +110,7 @@ async function init(address: string, flags: InitFlags, context: CommandContext):
   const endpoint = openEndpoint(url, access, flags.header, context.signal, onPause);
   try {
     context.note(`Reading ${url.origin}${url.pathname} ...\n`);
-    const found = await examine(endpoint, { ...flags, name }, [...url.searchParams.keys()]);
+    const found = await examine(endpoint, { ...flags, name }, url);
     const section: FeedSection = {
       ...found,
       name,
@@ -166,7 +166,7 @@ function checkedName(name: string): string {
   throw usageError(`"${name}" ${why}`, NOTHING, `Choose another one by --name: ${feedNameText}.`);
 }
 
-/** Parameters about pages and times are removed from the address, because each request sets them. */
+/** Parameters about pages and times are removed from the address, because each request sets them; `paging.start` keeps a needed one. */
 function fixedQuery(url: URL, { parameters, paging }: Examined): Readonly<Record<string, string>> {
   const changing = [...Object.values(parameters), paging.style === 'cursor' ? paging.parameter : null];
   return Object.fromEntries([...url.searchParams].filter(([name]) => !changing.includes(name)));
@@ -272,8 +272,8 @@ function linkPlace({ from, followPath }: LinkPaging): string {
   return `by link: ${from ?? 'header Link'}${followPath ? ', whose host is another one: only its path is followed' : ''}`;
 }
 
-function cursorPlace({ from, lastRow, hasMore }: CursorPaging): string {
-  if (from !== undefined) return from;
+function cursorPlace({ from, lastRow, hasMore, start }: CursorPaging): string {
+  if (from !== undefined) return start === undefined ? from : `${from}, and "${start}" for the first page`;
   return `${lastRow} of the last row, until ${hasMore === undefined ? 'a page is empty' : `${hasMore} is false`}`;
 }
 

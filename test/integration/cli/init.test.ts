@@ -228,7 +228,7 @@ describe('an endpoint that gives 100 of 250 rows', () => {
     updated: 1_769_851_800 + i,
   }));
   /** What stands beside the rows of a page, before the row with a number. */
-  type Beside = (next: number, own: string) => object;
+  type Beside = (next: number, own: string, asked: URL) => object;
 
   async function initAt(
     beside: Beside,
@@ -237,10 +237,12 @@ describe('an endpoint that gives 100 of 250 rows', () => {
       then = [],
       args = [],
       rows = all,
+      query = '',
       ...api
     }: {
       readonly then?: readonly string[][];
       readonly args?: readonly string[];
+      readonly query?: string;
       readonly rows?: readonly object[];
       /** Its parameter for the size, which is lowered to 100 without a word. */
       readonly size?: string;
@@ -252,13 +254,13 @@ describe('an endpoint that gives 100 of 250 rows', () => {
       const from = Number(nextOf(asked) ?? 0);
       const next = from + Math.min(100, Number(asked.searchParams.get(api.size ?? '') ?? 100));
       const isMore = next < rows.length;
-      const more = isMore ? beside(next, `http://${request.headers.host}`) : {};
+      const more = isMore ? beside(next, `http://${request.headers.host}`, asked) : {};
       if (isMore)
         for (const [name, value] of Object.entries(api.headers ?? {})) response.setHeader(name, value);
       sendJson(response, { ...more, orders: rows.slice(from, next) });
     });
     endsWithTest(stop);
-    const first = await done(['init', `${url}/v1/orders`, '--no-events', ...args]);
+    const first = await done(['init', `${url}/v1/orders${query}`, '--no-events', ...args]);
     const others = [];
     for (const line of then) others.push(await done(line));
     return { ...first, others, requests };
@@ -314,6 +316,35 @@ describe('an endpoint that gives 100 of 250 rows', () => {
     expect(others[0]!.code).toBe(0);
     expect(others[1]!.out.trim().split('\n').length).toBe(250);
     expect(requests.every(({ headers }) => headers.host?.startsWith('127.0.0.1'))).toBe(true);
+  });
+
+  it.each<[string, string, string, object]>([
+    ['which the address says', 'mark', '?mark=*', { start: '*' }],
+    ['which the address does not say', 'cursorMark', '', { start: '*' }],
+    ['but is empty', 'mark', '?mark=', { start: '' }],
+    ['and takes another one, too', 'mark', '?mark=0', { start: '0' }],
+  ])('to requests that begin with *, %s: all of them are published', async (_, parameter, query, start) => {
+    const mark = ({ searchParams }: URL) => searchParams.get(parameter);
+    const beside: Beside = (n, _, asked) =>
+      mark(asked) === null ? { total: 250 } : { nextCursorMark: `${n}` };
+    const nextOf = (asked: URL) => mark(asked)?.replace('*', '0') ?? null;
+    const then = [
+      ['run', '--once'],
+      ['export', 'orders'],
+    ];
+    const { code, others } = await initAt(beside, nextOf, { then, query, args: ['--cursor', parameter] });
+    expect(code).toBe(0);
+    const from = 'nextCursorMark';
+    expect(feeds().orders.paging).toEqual({ style: 'cursor', parameter, from, ...start });
+    expect(feeds().orders).not.toHaveProperty('query');
+    expect(others[1]!.out.trim().split('\n').length).toBe(250);
+  });
+
+  it('and a copied address begins in the middle of them: all of them are published', async () => {
+    const nextOf = (asked: URL) => asked.searchParams.get('after');
+    const { code } = await initAt((n) => ({ after: `${n}` }), nextOf, { query: '?after=20' });
+    expect(code).toBe(0);
+    expect(feeds().orders.paging).toEqual({ style: 'cursor', parameter: 'after', from: 'after' });
   });
 
   it.each<[string, Beside, string]>([
