@@ -1,8 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
 import { HighwaterError } from '../../errors';
 import type { PagingStyle } from '../../feeds/definition';
+import { idPaths } from '../../feeds/row-keys';
 import { writeTime } from '../../feeds/time-format';
-import { valueAtPath } from '../../json/dotted-path';
 import { type MoreSign, signsOfMore } from '../../source/more-rows';
 import { nextLink } from '../../source/next-page';
 import type { Endpoint, RateLimit } from './endpoint';
@@ -19,15 +18,19 @@ import {
   withStart,
 } from './infer-paging';
 import { type FeedKeys, type InferredSchema, inferSchema } from './infer-schema';
+import { idOfLonger, isIdOf, repeats } from './record-id';
 import {
   type Candidate,
+  type IdField,
   idCandidates,
   isClear,
+  type JsonObject,
   keyOf,
   rowsIn,
   timeCandidates,
   updateOf,
 } from './row-members';
+import { SeenRows } from './seen-rows';
 
 /** The flags that say what the answers may leave open. */
 export interface Known extends KnownParameters {
@@ -84,32 +87,36 @@ export async function examine(endpoint: Endpoint, known: Known, address: URL): P
   const places = arrays.map(({ path, rows }) => ({ name: path, score: rows.length }));
   const responseKey = oneOf(places, 'rows', known);
   const { rows } = arrays.find(({ path }) => path === responseKey)!;
-  const idField = oneOf(idCandidates(rows, known.id), 'id', known);
+  const firstId = idIn(rows, known);
   const times = timeCandidates(rows, known.updated);
   const updatedField = known.updated === '' ? null : oneOf(times, 'updated', known);
   const updatedFormat = times.find(({ name }) => name === updatedField)?.format ?? 'seconds';
-  const keys = { idField, updatedField, updatedFormat };
 
-  const fields = { ...keys, responseKey };
-  const seen = new Map(rows.map((row) => [keyOf(row, idField), row]));
-  const restless = new Set<string>();
-  const ask: AskEndpoint = async (query, link) => {
+  const askRows: AskEndpoint = async (query, link) => {
     const answer = await endpoint.ask(query, link);
     const there = rowsIn(answer.body).find(({ path }) => path === responseKey)?.rows ?? [];
-    for (const row of there) {
-      const before = seen.get(keyOf(row, idField)) ?? {};
-      if (updatedField !== null && valueAtPath(before, updatedField) === valueAtPath(row, updatedField))
-        for (const name in row) if (!isDeepStrictEqual(before[name], row[name])) restless.add(name);
-      seen.set(keyOf(row, idField), row);
-    }
     return { ...answer, rows: there };
   };
   const first = { rows, body, linkHeader, headers };
-  const sizeName = await findPageSize(first, known, ask);
+  const sizeName = await findPageSize(first, known, askRows);
+  const longest = sizeName === null ? null : await findMostRows(sizeName, askRows);
+  const isNamed = known.id !== undefined;
+  const idField = isNamed ? firstId : idOfLonger(longest?.answer?.rows ?? rows, firstId);
+  if (idField === null) throw repeatedId(firstId);
+  const keys = { idField, updatedField, updatedFormat };
+  const fields = { ...keys, responseKey };
+  const seen = new SeenRows(keys);
+  seen.add(rows);
+  seen.add(longest?.answer?.rows ?? []);
+  const ask: AskEndpoint = async (query, link) => {
+    const answer = await askRows(query, link);
+    if (!isNamed && repeats(answer.rows, idField)) throw repeatedId(idField);
+    seen.add(answer.rows);
+    return answer;
+  };
   const short = sizeName === null ? {} : { [sizeName]: '2' };
   const found = await findPaging(short, fields, known, ask);
   const paging = found.paging.style === 'cursor' ? await withStart(found.paging, address, ask) : found.paging;
-  const longest = sizeName === null ? null : await findMostRows(sizeName, ask);
   const size = longest === null ? null : { name: sizeName!, asked: longest.size };
   const more = paging.style === 'none' ? moreThan(longest?.answer ?? first, responseKey, size, known) : [];
   const dated = updatedField === null ? null : { ...fields, updatedField };
@@ -118,13 +125,13 @@ export async function examine(endpoint: Endpoint, known: Known, address: URL): P
   const updates = dated === null ? [] : rows.map((row) => updateOf(row, dated.updatedField, updatedFormat));
   return {
     ...keys,
-    ...inferSchema(known.name, [...seen.values()], keys),
+    ...inferSchema(known.name, seen.rows(), keys),
     responseKey,
     parameters: { page: found.parameter, pageSize: sizeName, updatedSince: filter.parameter },
     paging,
     pageSize: longest?.size ?? null,
-    rows: seen.size,
-    silent: restless.size === 0 ? null : [...restless],
+    rows: seen.rows().length,
+    silent: seen.restless.size === 0 ? null : [...seen.restless],
     rateLimit: endpoint.rateLimit(),
     filterNotes: filter.notes,
     pagingNotes: more,
@@ -191,6 +198,21 @@ function moreThan(
     throw new HighwaterError('INIT_PAGING_UNKNOWN', `${what} If they are all, add --page "" --cursor "".`);
   }
   return [...said(signs), ...usual];
+}
+
+/** The member that names a record, or those that the flag names. */
+function idIn(rows: readonly JsonObject[], known: Known): IdField {
+  const several = known.id?.split(',').map((name) => name.trim()) ?? [];
+  if (several.length > 1 && isIdOf(rows, several)) return several;
+  return oneOf(idCandidates(rows, known.id), 'id', known);
+}
+
+/** No guess is safe: of records with one id, only one would be kept. */
+function repeatedId(idField: IdField): HighwaterError {
+  const names = idPaths({ idField }).join(',');
+  const what = `${members.id.question} ${names} is the same in several rows of one answer`;
+  const remedy = `Name another one, or several that name it together (--id type,id). If the rows are the same record, add --id ${names}.`;
+  return new HighwaterError('USAGE_INVALID', what, { now: 'Nothing was written.', remedy });
 }
 
 /** The member that a flag names, that is the only candidate, or whose name is clear. */

@@ -4,7 +4,7 @@ import { writeTime } from '../../feeds/time-format';
 import { valueAtPath } from '../../json/dotted-path';
 import { type Headers, moreIn, pointersIn } from '../../source/more-rows';
 import { nextLink } from '../../source/next-page';
-import { type JsonObject, keyOf, updateOf } from './row-members';
+import { type IdField, type JsonObject, keyOf, updateOf } from './row-members';
 
 /** One answer of the endpoint. Rows are empty if the answer is not a page. */
 export interface Answer {
@@ -20,7 +20,7 @@ export interface Answer {
 export type AskEndpoint = (query: Readonly<Record<string, string>>, link?: string) => Promise<Answer>;
 
 export interface FieldsOfRows {
-  readonly idField: string;
+  readonly idField: IdField;
   readonly updatedField: string;
   readonly updatedFormat: TimeFormat;
   /** Dotted path of the rows. */
@@ -163,14 +163,16 @@ export async function findPaging(
         return by({ style: 'cursor', parameter, from: path, start: '*' });
   }
 
-  for (const parameter of ids.length === 0 ? [] : namesOf('cursor', known)) {
+  // An API takes the value of one member.
+  const lastRow = typeof idField === 'string' && ids.length > 0 ? idField : undefined;
+  for (const parameter of lastRow === undefined ? [] : namesOf('cursor', known)) {
     const isLed = async () => {
       const lastId = ids.at(-1) ?? null;
       return lastId === null ? null : behind(parameter, lastId);
     };
     if (!(await whileSteady(isLed, isApart))) continue;
     const hasMore = moreIn(first.body, responseKey);
-    return by({ style: 'cursor', parameter, lastRow: idField, ...(hasMore !== null && { hasMore }) });
+    return by({ style: 'cursor', parameter, lastRow, ...(hasMore !== null && { hasMore }) });
   }
   for (const parameter of namesOf('page', known)) {
     const found = await whileSteady(async (): Promise<PagingStyle | null> => {

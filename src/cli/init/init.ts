@@ -9,6 +9,7 @@ import { configError } from '../../config/mistake';
 import { HighwaterError } from '../../errors';
 import { feedDefinitions } from '../../feeds';
 import type { AuthScheme, CursorPaging, LinkPaging, TokenAuth } from '../../feeds/definition';
+import { idPaths } from '../../feeds/row-keys';
 import { openLocalLog } from '../../log/local/local-log';
 import { feedTopics } from '../../log/topics';
 import { createLogger } from '../../logging/logger';
@@ -53,7 +54,7 @@ export function initCommand(run: RunCommand): CliCommand {
     .option('--token-env <variable>', 'Variable that holds the token (default: <NAME>_TOKEN)')
     .option('--header <name: value>', 'Another header that every request needs; may be repeated', header, {})
     .option('--rows <path>', 'Dotted path of the rows in the answer')
-    .option('--id <member>', 'Member that names a record, or its dotted path')
+    .option('--id <member>', 'Member that names a record, or its dotted path; several, such as type,id')
     .option(
       '--updated <member>',
       'Member or path that says when a record was last updated; "" when there is none',
@@ -246,7 +247,7 @@ function summary(section: FeedSection, { schema, leftOut }: Examined): string {
   const limit = rateLimit && `${rateLimit.said} (requestsPerSecond: ${rateLimit.requestsPerSecond})`;
   const lines: readonly (readonly [head: string, text: string | null | undefined])[] = [
     ['rows', section.responseKey === '' ? 'the answer itself' : section.responseKey],
-    ['id', section.idField],
+    ['id', idPaths(section).join(', ')],
     ['updated', section.updatedField && `${section.updatedField} (${section.updatedFormat})`],
     ['filter', since],
     ...section.filterNotes.map((note) => ['', note] as const),

@@ -1,8 +1,12 @@
 import type { TimeFormat } from '../../feeds/definition';
+import { idPaths, joinedId } from '../../feeds/row-keys';
 import { valueAtPath } from '../../json/dotted-path';
 import { ExactNumber, isJsonObject } from '../../json/exact-number';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The member that names a record, or several that name it together. */
+export type IdField = string | readonly string[];
 
 /** How deep an answer is looked through for its rows. */
 const MOST_DEPTH = 4;
@@ -37,6 +41,8 @@ const idNames = [
   /^(number|key|code|sku|slug|reference)$/i,
   /(^|[_-])(id|no|number|uuid)$|Id$|ID$/,
 ];
+/** The score of a name that surely is that of an id. */
+export const SURE_SCORE = idNames.length;
 const timeNames = [
   /^(updated|modified|changed)([_-]?(at|on|time|date|timestamp|ms))?$|^date[_-]?(updated|modified)$/i,
   /updat|modif|chang|(?<!cr)edit(?!ion)/i,
@@ -117,9 +123,13 @@ function withNamed(
 /** Also of a name with a dot of its own. */
 const lastName = (path: string): string => path.split('.').at(-1)!;
 
-/** The value that names a row, as text, so that numbers of any length can be compared; null if it cannot be a key. */
-export function keyOf(row: JsonObject | undefined, idField: string): string | null {
-  const value = valueAtPath(row, idField);
+/** What names a row, as text, so that numbers of any length can be compared; null if it cannot be a key. */
+export function keyOf(row: JsonObject | undefined, idField: IdField): string | null {
+  const parts = idPaths({ idField }).map((path) => keyPart(valueAtPath(row, path)));
+  return parts.length === 1 ? parts[0]! : joinedId(parts);
+}
+
+function keyPart(value: unknown): string | null {
   if (value instanceof ExactNumber) return value.toInteger();
   if (Number.isSafeInteger(value)) return String(value);
   return typeof value === 'string' && value !== '' && value.length <= 200 ? value : null;
@@ -130,7 +140,7 @@ export function isClear([first, second]: readonly Candidate[]): boolean {
   return first !== undefined && first.score > 0 && first.score > (second?.score ?? 0);
 }
 
-function everyName(rows: readonly JsonObject[]): string[] {
+export function everyName(rows: readonly JsonObject[]): string[] {
   return Object.keys(rows[0] ?? {}).filter((name) => rows.every((row) => Object.hasOwn(row, name)));
 }
 

@@ -152,6 +152,41 @@ describe('an endpoint of tasks', () => {
     expect(readFileSync(file('highwater.yaml'), 'utf8')).toContain('ignore: [views]');
   });
 
+  describe('of two kinds, each with ids of its own, the second behind the first page,', () => {
+    const ofKinds = (kind: string) => (query: URLSearchParams) => {
+      const from = Number(query.get('offset') ?? 0);
+      const both = tasks.map((row, i) => ({
+        ...row,
+        id: 1 + (i % 65),
+        [kind]: i < 65 ? 'person' : 'company',
+      }));
+      return both.slice(from, from + Number(query.get('limit') ?? 50));
+    };
+
+    it('is keyed by kind and id', async () => {
+      const { code, out } = await initTasks(ofKinds('type'));
+      expect(code).toBe(0);
+      expect(out).toMatch(/^ {2}id +type, id$/m);
+      expect(out).not.toMatch(/^ {2}silent/m);
+      expect(feeds().tasks).toMatchObject({ idField: ['type', 'id'], paging: { style: 'offset' } });
+      const all = await done(['run', '--once']).then(() => done(['export', 'tasks']));
+      expect(all.out.trim().split('\n').length).toBe(130);
+    });
+
+    it('is refused if no member has the name of a kind, until a flag names the members', async () => {
+      const { code, err } = await initTasks(ofKinds('shape'));
+      expect([code, err]).toEqual([
+        2,
+        expect.stringContaining('id is the same in several rows of one answer'),
+      ]);
+      expect(err).toContain('--id type,id');
+      expect(readdirSync(folder())).toEqual([]);
+
+      expect((await initTasks(ofKinds('shape'), '--id', 'shape, id')).code).toBe(0);
+      expect(feeds().tasks.idField).toEqual(['shape', 'id']);
+    });
+  });
+
   it('whose rows have no time is asked for by name, and polled whole', async () => {
     const timeless = (query: URLSearchParams) => pageOf(tasks, query).map(({ id, name }) => ({ id, name }));
     const refused = await initTasks(timeless);
