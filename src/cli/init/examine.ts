@@ -82,23 +82,14 @@ const members = {
  * @throws HighwaterError SOURCE_* from the endpoint; USAGE_INVALID when something is not clear and no flag says it
  */
 export async function examine(endpoint: Endpoint, known: Known, address: URL): Promise<Examined> {
-  const { body, linkHeader, headers } = await endpoint.first();
-  const arrays = rowsIn(body);
-  const places = arrays.map(({ path, rows }) => ({ name: path, score: rows.length }));
-  const responseKey = oneOf(places, 'rows', known);
-  const { rows } = arrays.find(({ path }) => path === responseKey)!;
+  const { responseKey, first, few, askRows } = await firstRows(endpoint, known);
+  const { rows } = first;
   const firstId = idIn(rows, known);
   const times = timeCandidates(rows, known.updated);
   const updatedField = known.updated === '' ? null : oneOf(times, 'updated', known);
   const updatedFormat = times.find(({ name }) => name === updatedField)?.format ?? 'seconds';
 
-  const askRows: AskEndpoint = async (query, link) => {
-    const answer = await endpoint.ask(query, link);
-    const there = rowsIn(answer.body).find(({ path }) => path === responseKey)?.rows ?? [];
-    return { ...answer, rows: there };
-  };
-  const first = { rows, body, linkHeader, headers };
-  const sizeName = await findPageSize(first, known, askRows);
+  const sizeName = few ?? (rows.length > FEW ? await findPageSize(first, known, askRows) : null);
   const longest = sizeName === null ? null : await findMostRows(sizeName, askRows);
   const isNamed = known.id !== undefined;
   const idField = isNamed ? firstId : idOfLonger(longest?.answer?.rows ?? rows, firstId);
@@ -137,6 +128,43 @@ export async function examine(endpoint: Endpoint, known: Known, address: URL): P
     pagingNotes: more,
     isAscending: updates.every((time, i) => i === 0 || time >= updates[i - 1]!),
   };
+}
+
+/** With so many rows or less, a page may be shorter than any that is asked for. */
+const FEW = 2;
+/** As many rows are asked for where a page has few unasked. */
+const SOME = '20';
+
+/**
+ * The first rows of an endpoint, of which more are asked for where a page has few unasked.
+ * @returns `few`: the parameter for their number that every request has for this; null: none
+ */
+async function firstRows(endpoint: Endpoint, known: Known) {
+  const { body, linkHeader, headers } = await endpoint.first();
+  const arrays = rowsIn(body);
+  const places = arrays.map(({ path, rows }) => ({ name: path, score: rows.length }));
+  const responseKey = oneOf(places, 'rows', known);
+  const opening = { rows: arrays.find(({ path }) => path === responseKey)!.rows, body, linkHeader, headers };
+  const askAsIs: AskEndpoint = async (query, link) => {
+    const answer = await endpoint.ask(query, link);
+    const there = rowsIn(answer.body).find(({ path }) => path === responseKey)?.rows ?? [];
+    return { ...answer, rows: there };
+  };
+  const few = isPart(opening, responseKey, known) ? await findPageSize(opening, known, askAsIs) : null;
+  // Little can be told by one or two rows.
+  const askRows: AskEndpoint =
+    few === null
+      ? askAsIs
+      : (query, link) => askAsIs(link === undefined ? { [few]: SOME, ...query } : query, link);
+  const some = few === null ? opening : await askRows({});
+  const first = some.rows.length > 0 ? some : opening;
+  return { responseKey, first, few, askRows };
+}
+
+/** Whether few rows came, and there may be more: the API says so, or the user names the parameter for their number. */
+function isPart({ rows, body, linkHeader, headers }: Answer, responseKey: string, known: Known): boolean {
+  if (rows.length > FEW || known.size !== undefined) return rows.length <= FEW;
+  return signsOfMore(body, responseKey, nextLink(linkHeader) !== null, headers).some(({ isSure }) => isSure);
 }
 
 const NO_FILTER = { parameter: null, notes: [] };

@@ -61,14 +61,15 @@ function namesOf(
   return new Set(named === '' ? [] : [named]);
 }
 
-/** The name of the parameter that says how many rows a page has; null when there is none. */
+/** The name of the parameter that says how many rows a page has, which a flag may say; null when there is none. */
 export async function findPageSize(
   first: Answer,
   known: KnownParameters,
   ask: AskEndpoint,
 ): Promise<string | null> {
-  if (first.rows.length <= 2) return null;
-  for (const name of namesOf('size', known)) if ((await ask({ [name]: '2' })).rows.length === 2) return name;
+  if (known.size !== undefined) return known.size === '' ? null : known.size;
+  const size = first.rows.length === 2 ? 3 : 2;
+  for (const name of usual.size) if ((await ask({ [name]: String(size) })).rows.length === size) return name;
   return null;
 }
 
@@ -94,7 +95,9 @@ export async function findPaging(
   known: KnownParameters,
   ask: AskEndpoint,
 ): Promise<{ readonly paging: PagingStyle; readonly parameter: string | null }> {
+  const isShort = Object.keys(query).length > 0;
   const first = await ask(query);
+  if (isShort && first.rows.length === 0) return findPaging({}, { idField, responseKey }, known, ask);
   const idsOf = ({ rows }: Answer) => rows.map((row) => keyOf(row, idField));
   let ids = idsOf(first);
   const by = (paging: PagingStyle, parameter: string | null = null) => ({ paging, parameter });
@@ -110,7 +113,6 @@ export async function findPaging(
   const isBehind = async (parameter: string, value: string) => (await behind(parameter, value)) !== null;
   /** All rows of the first page have moved. On longer pages, rows stay longer. */
   let isRestless = false;
-  const isShort = Object.keys(query).length > 0;
   /**
    * The result of a test, if the first page has stayed as it was: rows that move look like rows of another page.
    * @param holds if some of its rows have stayed, whether it also holds for all rows that it has had

@@ -125,10 +125,14 @@ describe('an endpoint of tasks', () => {
   }));
   type Tasks = typeof tasks;
 
-  async function initTasks(answer: (query: URLSearchParams) => readonly object[] | null, ...args: string[]) {
+  type AnswerTo = (
+    query: URLSearchParams,
+  ) => readonly object[] | { readonly tasks: readonly object[] } | null;
+  async function initTasks(answer: AnswerTo, ...args: string[]) {
     const { url, stop } = await startHttpServer((request, response) => {
-      const rows = answer(new URL(request.url!, 'http://host').searchParams);
-      sendJson(response, rows === null ? { message: 'too old' } : { tasks: rows }, rows === null ? 400 : 200);
+      const found = answer(new URL(request.url!, 'http://host').searchParams);
+      const body = Array.isArray(found) ? { tasks: found } : found;
+      sendJson(response, body ?? { message: 'too old' }, body === null ? 400 : 200);
     });
     endsWithTest(stop);
     const [query = '', ...flags] = args[0]?.startsWith('?') ? args : ['', ...args];
@@ -185,6 +189,27 @@ describe('an endpoint of tasks', () => {
       expect((await initTasks(ofKinds('shape'), '--id', 'shape, id')).code).toBe(0);
       expect(feeds().tasks.idField).toEqual(['shape', 'id']);
     });
+  });
+
+  it.each([
+    ['one row', 1, []],
+    ['two rows', 2, []],
+    ['one row, and whose parameters a flag names', 1, ['--size', 'limit', '--page', 'skip']],
+    ['all rows of a list of one, whose size a flag names', 1, ['--size', 'limit'], 1],
+  ])('that by default gives %s', async (_, byDefault, args, length = tasks.length) => {
+    const { code, out } = await initTasks(
+      (query) => {
+        const from = Number(query.get('skip') ?? 0);
+        const rows = filtered(query).slice(0, length);
+        const page = rows.slice(from, from + Number(query.get('limit') ?? byDefault));
+        return { meta: { total: rows.length }, tasks: page };
+      },
+      ...args,
+    );
+    expect(code).toBe(0);
+    expect(feeds().tasks).toMatchObject({ parameters: { pageSize: 'limit' }, pageSize: 1000 });
+    expect(out).toContain(`${length} rows`);
+    if (length > 1) expect(feeds().tasks.parameters).toMatchObject({ page: 'skip', updatedSince: 'since' });
   });
 
   it('whose rows have no time is asked for by name, and polled whole', async () => {
