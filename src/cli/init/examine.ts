@@ -42,6 +42,8 @@ export interface Known extends KnownParameters {
 
 export interface Examined extends FeedKeys, InferredSchema {
   readonly responseKey: string;
+  /** The name of the member does not say that it is an id. */
+  readonly isIdGuessed: boolean;
   readonly parameters: Readonly<Record<'page' | 'pageSize' | 'updatedSince', string | null>>;
   readonly paging: PagingStyle;
   readonly pageSize: number | null;
@@ -118,6 +120,7 @@ export async function examine(endpoint: Endpoint, known: Known, address: URL): P
     ...keys,
     ...inferSchema(known.name, seen.rows(), keys),
     responseKey,
+    isIdGuessed: !isNamed && idCandidates(rows).some(({ name, score }) => name === idField && score === 0),
     parameters: { page: found.parameter, pageSize: sizeName, updatedSince: filter.parameter },
     paging,
     pageSize: longest?.size ?? null,

@@ -225,7 +225,7 @@ function refuseToReplace(name: string, config: string, schemaFile: string, flags
 }
 
 /** The findings, and their consequences for the feed. */
-function summary(section: FeedSection, { schema, leftOut }: Examined): string {
+function summary(section: FeedSection, { schema, leftOut, isIdGuessed }: Examined): string {
   const { paging, parameters, pageSize, rateLimit, display } = section;
   const order = section.isAscending
     ? 'rows come oldest first'
@@ -247,7 +247,7 @@ function summary(section: FeedSection, { schema, leftOut }: Examined): string {
   const limit = rateLimit && `${rateLimit.said} (requestsPerSecond: ${rateLimit.requestsPerSecond})`;
   const lines: readonly (readonly [head: string, text: string | null | undefined])[] = [
     ['rows', section.responseKey === '' ? 'the answer itself' : section.responseKey],
-    ['id', idPaths(section).join(', ')],
+    ['id', `${idPaths(section).join(', ')}${isIdGuessed ? ': a guess, as no name says it (--id)' : ''}`],
     ['updated', section.updatedField && `${section.updatedField} (${section.updatedFormat})`],
     ['filter', since],
     ...section.filterNotes.map((note) => ['', note] as const),

@@ -37,7 +37,9 @@ export interface Candidate {
 }
 
 const idNames = [
-  /^(id|_id|uuid|guid)$/i,
+  /^(id|_id|\$oid|uuid|guid)$/i,
+  // ServiceNow's `number` may change.
+  /^sys_id$/i,
   /^(number|key|code|sku|slug|reference)$/i,
   /(^|[_-])(id|no|number|uuid)$|Id$|ID$/,
 ];
@@ -52,7 +54,7 @@ const timeNames = [
 
 /**
  * Members by which every row differs from the others, best first. Numbers from 1e8 on may be ids or times, and their name decides.
- * Within other members, an id is only looked for if no name of a row's own members says so.
+ * Within other members, an id is only looked for if no name of a row's own members says so, or if MongoDB writes it (`_id.$oid`).
  * @param named member that the user says is the id: it may look like a time
  */
 export function idCandidates(rows: readonly JsonObject[], named?: string): Candidate[] {
@@ -66,7 +68,8 @@ export function idCandidates(rows: readonly JsonObject[], named?: string): Candi
       });
   const own = such(withNamed(everyName(rows), rows, named));
   const isNamed = own.some(({ name, score }) => name === named || score > 0);
-  return [...own, ...(isNamed ? [] : such(pathsWithin(rows, idNames, 1)))].sort(bestFirst);
+  const within = such(pathsWithin(rows, idNames, 1));
+  return [...own, ...within.filter((one) => !isNamed || one.name.endsWith('.$oid'))].sort(bestFirst);
 }
 
 /**
@@ -89,7 +92,7 @@ export function timeCandidates(
 }
 
 /** Members in which many APIs hold the members of a record. */
-const holderName = /^_?(fields|attributes|properties|data|values|source|sys(tem)?|meta(data)?)$/i;
+const holderName = /^_?(id|fields|attributes|properties|data|values|source|sys(tem)?|meta(data)?)$/i;
 
 /** Paths into these members whose last name has at least this score. */
 function pathsWithin(rows: readonly JsonObject[], names: readonly RegExp[], least: number): string[] {

@@ -212,6 +212,25 @@ describe('an endpoint of tasks', () => {
     if (length > 1) expect(feeds().tasks.parameters).toMatchObject({ page: 'skip', updatedSince: 'since' });
   });
 
+  it.each([
+    [
+      'an id of MongoDB is keyed by it',
+      (row: object, i: number) => ({ _id: { $oid: `o${i}` }, ...row }),
+      '_id.$oid',
+      false,
+    ],
+    ['no member with the name of an id: says that the id is a guess', (row: object) => row, 'name', true],
+  ])('whose rows have %s', async (_, changed, idField, isGuess) => {
+    const { code, out } = await initTasks((query) =>
+      pageOf(filtered(query), query).map(({ id, ...row }) => changed(row, Number(id.slice(1)))),
+    );
+    expect(code).toBe(0);
+    expect(feeds().tasks.idField).toBe(idField);
+    expect(/^ {2}id .*guess.*--id/m.test(out)).toBe(isGuess);
+    const all = await done(['run', '--once']).then(() => done(['export', 'tasks']));
+    expect(all.out.trim().split('\n').length).toBe(130);
+  });
+
   it('whose rows have no time is asked for by name, and polled whole', async () => {
     const timeless = (query: URLSearchParams) => pageOf(tasks, query).map(({ id, name }) => ({ id, name }));
     const refused = await initTasks(timeless);
