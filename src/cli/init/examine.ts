@@ -1,10 +1,11 @@
 import { HighwaterError } from '../../errors';
-import type { PagingStyle } from '../../feeds/definition';
+import type { FilterFormat, PagingStyle } from '../../feeds/definition';
 import { idPaths } from '../../feeds/row-keys';
 import { writeTime } from '../../feeds/time-format';
 import { type MoreSign, signsOfMore } from '../../source/more-rows';
 import { nextLink } from '../../source/next-page';
 import type { Endpoint, RateLimit } from './endpoint';
+import { findFilterFormat } from './filter-format';
 import {
   type Answer,
   type AskEndpoint,
@@ -28,6 +29,7 @@ import {
   keyOf,
   rowsIn,
   timeCandidates,
+  unreadTimes,
   updateOf,
 } from './row-members';
 import { SeenRows } from './seen-rows';
@@ -54,6 +56,10 @@ export interface Examined extends FeedKeys, InferredSchema {
   readonly isAscending: boolean;
   /** Members that moved between two requests while the time of the update did not; null: none. */
   readonly silent: readonly string[] | null;
+  /** How the filter writes a time; null: as rows do, or there is no filter. */
+  readonly updatedSinceFormat: FilterFormat | null;
+  /** For people, about the time of the update. */
+  readonly timeNotes: readonly string[];
   /** For people, about the filter. */
   readonly filterNotes: readonly string[];
   /** For people: what may say that there are more rows than one answer has. */
@@ -114,7 +120,10 @@ export async function examine(endpoint: Endpoint, known: Known, address: URL): P
   const more = paging.style === 'none' ? moreThan(longest?.answer ?? first, responseKey, size, known) : [];
   const dated = updatedField === null ? null : { ...fields, updatedField };
   const since = dated && (await findUpdatedSince(first, dated, known, [...address.searchParams.keys()], ask));
-  const filter = dated && since !== null ? await tryFilter(since, first, dated, ask) : NO_FILTER;
+  const isSaid = known.since !== undefined;
+  const format =
+    dated && since !== null && isSaid ? await findFilterFormat(since, first, dated, ask) : updatedFormat;
+  const filter = dated && since !== null ? await tryFilter(since, format, first, dated, ask) : NO_FILTER;
   const updates = dated === null ? [] : rows.map((row) => updateOf(row, dated.updatedField, updatedFormat));
   return {
     ...keys,
@@ -127,6 +136,8 @@ export async function examine(endpoint: Endpoint, known: Known, address: URL): P
     rows: seen.rows().length,
     silent: seen.restless.size === 0 ? null : [...seen.restless],
     rateLimit: endpoint.rateLimit(),
+    updatedSinceFormat: filter.parameter === null || format === updatedFormat ? null : format,
+    timeNotes: updatedField === null || known.updated !== undefined ? [] : timeNotes(rows, updatedField),
     filterNotes: filter.notes,
     pagingNotes: more,
     isAscending: updates.every((time, i) => i === 0 || time >= updates[i - 1]!),
@@ -170,11 +181,17 @@ function isPart({ rows, body, linkHeader, headers }: Answer, responseKey: string
   return signsOfMore(body, responseKey, nextLink(linkHeader) !== null, headers).some(({ isSure }) => isSure);
 }
 
+function timeNotes(rows: readonly JsonObject[], taken: string): string[] {
+  const why = `is not a time that can be read in every row, so ${taken} is taken`;
+  return unreadTimes(rows, taken).map((name) => `${name} ${why}`);
+}
+
 const NO_FILTER = { parameter: null, notes: [] };
 
 /** The filter, unless it leaves out for good what a poll needs; and what people are to know about it. */
 async function tryFilter(
   parameter: string,
+  format: FilterFormat,
   first: Answer,
   { idField, updatedField, updatedFormat }: FieldsOfRows,
   ask: AskEndpoint,
@@ -183,7 +200,7 @@ async function tryFilter(
     ids: rows.map((row) => keyOf(row, idField)),
     times: rows.map((row) => updateOf(row, updatedField, updatedFormat)),
   });
-  const askSince = async (time: number) => seen(await ask({ [parameter]: writeTime(time, updatedFormat) }));
+  const askSince = async (time: number) => seen(await ask({ [parameter]: writeTime(time, format) }));
   const edge = await filterEdge(seen(first), askSince);
   const notes = {
     unknown: `whether ${parameter} shows rows of the very time that is asked for could not be found out; doctor tries again`,

@@ -230,12 +230,14 @@ function summary(section: FeedSection, { schema, leftOut, isIdGuessed }: Examine
   const order = section.isAscending
     ? 'rows come oldest first'
     : 'rows do not come oldest first: each poll reads back to the mark';
+  const { updatedSinceFormat } = section;
+  const sinceFormat = updatedSinceFormat === null ? '' : ` (${updatedSinceFormat})`;
   const since =
     section.updatedField === null
       ? 'none, as rows do not say when they were updated: every poll reads and compares everything'
       : parameters.updatedSince === null
         ? 'none found: every poll reads everything (set parameters.updatedSince if there is one)'
-        : `${parameters.updatedSince}; ${order}`;
+        : `${parameters.updatedSince}${sinceFormat}; ${order}`;
   const styles = {
     page: `by page number (${parameters.page}${paging.style === 'page' && paging.first === 1 ? ', the first is 1' : ''})`,
     offset: `by offset (${parameters.page})`,
@@ -249,6 +251,7 @@ function summary(section: FeedSection, { schema, leftOut, isIdGuessed }: Examine
     ['rows', section.responseKey === '' ? 'the answer itself' : section.responseKey],
     ['id', `${idPaths(section).join(', ')}${isIdGuessed ? ': a guess, as no name says it (--id)' : ''}`],
     ['updated', section.updatedField && `${section.updatedField} (${section.updatedFormat})`],
+    ...section.timeNotes.map((note) => ['', note] as const),
     ['filter', since],
     ...section.filterNotes.map((note) => ['', note] as const),
     ...datesKept(section.query).map(

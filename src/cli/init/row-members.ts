@@ -91,6 +91,21 @@ export function timeCandidates(
     .sort(bestFirst);
 }
 
+/** Only the time of the update has such a name. */
+const updateName = /^(last[_-]?)?(updated?|modified|changed|edited)([_-]?(at|on|time|date|timestamp|ms))?$/i;
+
+/**
+ * Members with the name of the time of the update that are no such time in every row.
+ * @param taken member that is taken for it: none is missed if its name says so, too
+ */
+export function unreadTimes(rows: readonly JsonObject[], taken: string): string[] {
+  if (timeScore(taken, true) >= 3) return [];
+  const isOther = (name: string) => rows.every((row) => typeof row[name] === 'boolean');
+  return everyName(rows).filter(
+    (name) => updateName.test(name) && timeFormatOf(rows, name) === null && !isOther(name),
+  );
+}
+
 /** Members in which many APIs hold the members of a record. */
 const holderName = /^_?(id|fields|attributes|properties|data|values|source|sys(tem)?|meta(data)?)$/i;
 

@@ -231,6 +231,41 @@ describe('an endpoint of tasks', () => {
     expect(all.out.trim().split('\n').length).toBe(130);
   });
 
+  it('whose filter writes times in another way than rows: finds out how, if a flag names it', async () => {
+    const byDay = (query: URLSearchParams) => {
+      const after = Date.parse(query.get('changed') ?? '1970-01-01T00:00:00Z') / 1000;
+      return Number.isNaN(after)
+        ? null
+        : pageOf(
+            tasks.filter((row) => row.updated >= after),
+            query,
+          );
+    };
+    const { code, out } = await initTasks(byDay, '--since', 'changed');
+    expect(code).toBe(0);
+    expect(out).toContain('changed (iso8601)');
+    expect(feeds().tasks).toMatchObject({
+      updatedFormat: 'seconds',
+      updatedSinceFormat: 'iso8601',
+      parameters: { updatedSince: 'changed' },
+    });
+  });
+
+  it('whose time of the update cannot be read: says so, and that another one is taken', async () => {
+    const { code, out } = await initTasks((query) =>
+      pageOf(tasks, query).map(({ updated, ...row }) => ({
+        ...row,
+        created_at: updated,
+        updated_at: { $date: updated },
+        updated_by: 'x',
+      })),
+    );
+    expect(code).toBe(0);
+    expect(out).toContain('updated_at is not a time that can be read in every row, so created_at is taken');
+    expect(out).not.toContain('updated_by');
+    expect(feeds().tasks.updatedField).toBe('created_at');
+  });
+
   it('whose rows have no time is asked for by name, and polled whole', async () => {
     const timeless = (query: URLSearchParams) => pageOf(tasks, query).map(({ id, name }) => ({ id, name }));
     const refused = await initTasks(timeless);
