@@ -32,7 +32,7 @@ import {
   unreadTimes,
   updateOf,
 } from './row-members';
-import { SeenRows } from './seen-rows';
+import { SeenRecords } from './seen-records';
 
 /** The flags that say what the answers may leave open. */
 export interface Known extends KnownParameters {
@@ -104,7 +104,7 @@ export async function examine(endpoint: Endpoint, known: Known, address: URL): P
   if (idField === null) throw repeatedId(firstId);
   const keys = { idField, updatedField, updatedFormat };
   const fields = { ...keys, responseKey };
-  const seen = new SeenRows(keys);
+  const seen = new SeenRecords(keys);
   seen.add(rows);
   seen.add(longest?.answer?.rows ?? []);
   const ask: AskEndpoint = async (query, link) => {

@@ -4,7 +4,7 @@ import type { FeedKeys } from './infer-schema';
 import { type JsonObject, keyOf } from './row-members';
 
 /** The rows of all answers, each record as it was seen last. */
-export class SeenRows {
+export class SeenRecords {
   private readonly byKey = new Map<string | null, JsonObject>();
   /** Members that moved between two answers while the time of the update did not. */
   readonly restless = new Set<string>();
