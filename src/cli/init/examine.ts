@@ -248,7 +248,7 @@ function moreThan(
   return [...said(signs), ...usual];
 }
 
-/** The member that names a record, or those that the flag names. */
+/** The member that names a record; several, if the flag names several. */
 function idIn(rows: readonly JsonObject[], known: Known): IdField {
   const several = known.id?.split(',').map((name) => name.trim()) ?? [];
   if (several.length > 1 && isIdOf(rows, several)) return several;

@@ -95,7 +95,7 @@ export function timeCandidates(
 const updateName = /^(last[_-]?)?(updated?|modified|changed|edited)([_-]?(at|on|time|date|timestamp|ms))?$/i;
 
 /**
- * Members with the name of the time of the update that are no such time in every row.
+ * Members with the name of the time of the update that do not hold a time in every row.
  * @param taken member that is taken for it: none is missed if its name says so, too
  */
 export function unreadTimes(rows: readonly JsonObject[], taken: string): string[] {
