@@ -67,7 +67,7 @@ const maybeTotal =
 const pagesName = /^(total|numberof|numof|num|nb)pages$|^pages?count$|^pages(total)?$|^lastpage$|^pagetotal$/;
 /** Members that hold what an answer says about its rows. */
 const aboutRows =
-  /meta|pag(e|ing|inat(ion|or))|info|continu|cursor|link|next|response|result|^(counts?|hits|totals?)$/;
+  /meta|pag(e|ing|inat(ion|or))|info|continu|cursor|link|next|response|result|^(counts?|hits|totals?|additionaldata)$/;
 
 /** APIs write such values where no next page is. */
 const nothing = /^(|0|-1|null|none|false)$/i;

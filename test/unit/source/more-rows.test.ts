@@ -35,7 +35,10 @@ it.each<[object, string]>([
   [{ numberMatched: 3, numberReturned: 2 }, 'numberMatched: 3'],
   [{ paginator: { total: 3, perPage: 2 } }, 'paginator.total: 3'],
   [{ hasMoreElements: 'true' }, 'hasMoreElements: true'],
-  [{ pagination: { more_items_in_collection: true } }, 'pagination.more_items_in_collection: true'],
+  [
+    { additional_data: { pagination: { more_items_in_collection: true } } },
+    'additional_data.pagination.more_items_in_collection: true',
+  ],
   [{ endReached: false }, 'endReached: false'],
 ])('%j says that more rows follow', (beside, said) => {
   expect(signs(beside)).toEqual([`sure ${said}`]);
@@ -66,7 +69,7 @@ it.each<[object]>([
   [{ nbHits: 2, nbPages: 1, page: 0, scroll_id: 'x' }],
   [{ meta: { pageCount: 1 }, numberMatched: 2, numberReturned: 2, LastEvaluatedKey: {} }],
   [{ page_count: 2, num_results: 2, estimatedTotal: 2, remaining: 4999, size: 100 }],
-  [{ hasMoreElements: 'false', endReached: true, more_items_in_collection: false }],
+  [{ hasMoreElements: 'false', endReached: true, additional_data: { more_items_in_collection: false } }],
   [{ '@odata.context': 'https://api/$metadata#rows', self: '/rows', totalAmount: 900, subtotal: 7 }],
   [{ nextSyncToken: 'x', '@odata.deltaLink': '/rows?delta=1', nextRun: '2026-01-31T00:00:00Z' }],
   [{ page: 1, pages: 1, limit: 100 }],
