@@ -41,8 +41,10 @@ const pageWords =
   'pages?|batch|set|results?|records?|items?|rows?|tokens?|cursor|links?|ur[li]|href|path|offset|skip|start|marker|key|number|no|id|index|after|from';
 /** Names of the whole path count: `paging.next.after` says it, too. */
 const nextName = new RegExp(`next(${pageWords})*$`);
+/** DynamoDB has it, most often as an object. */
+const dynamoKey = 'lastevaluatedkey';
 const maybeNext = new RegExp(
-  `^((end|after)?cursor|after(${pageWords})?|scroll(${pageWords})*|(page|skip|paging|pagination)token|continuation(token|key)?|bookmark|marker)$`,
+  `^((end|after)?cursor|after(${pageWords})?|scroll(${pageWords})*|(page|skip|paging|pagination)token|continuation(token|key)?|bookmark|marker|${dynamoKey})$`,
 );
 /** As an offset, a number says where this page begins. */
 const textNext = /^offset:(?!-?\d+$)|^\w*continue:/;
@@ -50,19 +52,22 @@ const textNext = /^offset:(?!-?\d+$)|^\w*continue:/;
 const otherNext = /next\w*(sync|delta)/;
 const address = /^(https?:\/)?\/|^[^\s?]*\?[^\s=]+=/;
 const moreFlag =
-  /^(has|is|are)?(more|next|further|additional)(pages?|items?|results?|records?|rows?|data|available|exists?)*$|^(is)?truncated$/;
-const endFlag = /^(is|at)?(done|last|lastpage|final|finalpage|exhausted|end(of(stream|results|list|data))?)$/;
+  /^(has|is|are)?(more|next|further|additional)(pages?|items?|elements?|results?|records?|rows?|data|available|exists?|incollection)*$|^(is)?truncated$/;
+const endFlag =
+  /^(is|at)?(done|last|lastpage|final|finalpage|exhausted|end(reached|of(stream|results|list|data))?)$/;
 const maybeEndFlag = /^(is)?(complete|completed|finished)$/;
 const totalWords =
   'total|num|number|of|all|count|size|results?|records?|items?|rows?|elements?|entries|hits|found|matches|odata';
-const totalName = new RegExp(`^(?=.*(total|found|odatacount))(${totalWords})+$`);
+const totalName = new RegExp(`^(?=.*(total|found|odatacount))(${totalWords})+$|^numbermatched$`);
 /** Kubernetes has it: rows behind this page. */
 const remainingName = new RegExp(`^remaining(${totalWords})+$`);
-const maybeTotal = /^(count|hits|results?count|records?count|items?count|rows?count)$/;
-const pagesName = /^(total|numberof|numof|num)pages$|^pages(count|total)?$|^lastpage$|^pagetotal$/;
+/** As some of these are estimates, a whole answer may have less. */
+const maybeTotal =
+  /^(count|nbhits|num(berof)?results|estimatedtotal(hits|results|count)?|hits|results?count|records?count|items?count|rows?count)$/;
+const pagesName = /^(total|numberof|numof|num|nb)pages$|^pages?count$|^pages(total)?$|^lastpage$|^pagetotal$/;
 /** Members that hold what an answer says about its rows. */
 const aboutRows =
-  /meta|pag(e|ing|ination)|info|continu|cursor|link|next|response|result|^(counts?|hits|totals?)$/;
+  /meta|pag(e|ing|inat(ion|or))|info|continu|cursor|link|next|response|result|^(counts?|hits|totals?|additionaldata)$/;
 
 /** APIs write such values where no next page is. */
 const nothing = /^(|0|-1|null|none|false)$/i;
@@ -109,8 +114,13 @@ export function signsOfMore(
   const count = Array.isArray(rows) ? rows.length : 0;
   const members = membersBeside(body, rowsPath);
   const links = linkSigns(members, body, rowsPath);
-  const flags = members.flatMap((member) => flagOf(member, rowsPath));
+  const inHeaders = Object.entries(headers).flatMap(([name, value = '']) => membersInHeader(name, value));
+  const flags = [
+    ...members.flatMap((member) => flagOf(member, rowsPath)),
+    ...inHeaders.flatMap((member) => flagOf(member, '')).map(ofHeader),
+  ];
   const totals = [
+    ...inHeaders.flatMap((member) => totalOf(member, '', count)).map(ofHeader),
     ...members.flatMap((member) => totalOf(member, rowsPath, count)),
     ...Object.entries(headers).flatMap(([name, value = '']) => totalInHeader(name, value, count)),
   ];
@@ -170,8 +180,29 @@ function bareNames(name: string): string[] {
     : [bare, bare.replace(/^[^-]+-/, '')].map(plain);
 }
 
+/** What a header says as a member would: a flag by its name, or JSON about the pages (ASP.NET). */
+function membersInHeader(name: string, value: string): Member[] {
+  const flag = bareNames(name).find((bare) => moreFlag.test(bare) && !nextName.test(bare));
+  if (flag !== undefined) return [{ path: name, names: [flag], value }];
+  if (!/pag(ing|ination)/.test(name) || !value.startsWith('{')) return [];
+  try {
+    const members = membersBeside(JSON.parse(value), '');
+    return members.map((member) => ({ ...member, path: `${name}: ${member.path}` }));
+  } catch {
+    return [];
+  }
+}
+
+/** No path leads into a header. */
+const ofHeader = (statement: Statement): Statement => ({
+  ...statement,
+  path: null,
+  said: `the header ${statement.said}`,
+});
+
 function nextInHeader(name: string, value: string): MoreSign[] {
-  const isNext = bareNames(name).some((bare) => nextName.test(bare) || maybeNext.test(bare));
+  const isRange = name === 'next-range';
+  const isNext = isRange || bareNames(name).some((bare) => nextName.test(bare) || maybeNext.test(bare));
   if (!isNext || nothing.test(value.trim())) return [];
   return [{ path: null, said: `the header ${name} holds a value`, isSure: true }];
 }
@@ -183,6 +214,7 @@ function totalInHeader(name: string, value: string, count: number): Statement[] 
   if (Number.isNaN(number) || !(isRange || isPages || bareNames(name).some((bare) => totalName.test(bare))))
     return [];
   const said = `the header ${name}: ${number}`;
+  if (bareNames(name).some((bare) => countsPage(bare, number, count))) return [];
   return [{ path: null, said, isSure: true, isMore: number > (isPages ? 1 : count) }];
 }
 
@@ -193,14 +225,20 @@ function pointerSign(member: Member, body: unknown): Omit<MoreSign, 'path'> | nu
   return { said, isSure: found.isSure, isCursor: maybeNext.test(plain(found.name)) };
 }
 
-/** Links in a list, which `paging.from` does not reach. */
+/** Links in a list or a key of several members, which `paging.from` does not reach. */
 function linksOf({ path, names, value }: Member): Omit<MoreSign, 'path'> | null {
+  const isKey = plain(names.at(-1)!) === dynamoKey && isJsonObject(value) && Object.keys(value).length > 0;
+  if (isKey) return { said: `${path} holds a value`, isSure: false, isCursor: true };
   if (!Array.isArray(value)) return null;
   const isNamed = plain(names.at(-1)!) === 'next' && value.length > 0;
   const isNext = (one: unknown) =>
     isJsonObject(one) && [one.rel, one.relation].includes('next') && one.href !== null && one.href !== '';
   return isNamed || value.some(isNext) ? { said: `${path} has a link to the next page`, isSure: true } : null;
 }
+
+/** Whether it may be the rows of this page that are counted: at some APIs, they are at the name `pageCount`. */
+const countsPage = (name: string, number: number, count: number): boolean =>
+  name === 'pagecount' && number === count;
 
 type Statement = MoreSign & { readonly isMore: boolean };
 
@@ -226,6 +264,7 @@ function totalOf(member: Member, rowsPath: string, count: number): Statement[] {
   const isRest = remainingName.test(name);
   const isSure = isPages || isRest || totalName.test(name);
   if (Number.isNaN(number) || !(isSure || maybeTotal.test(name))) return [];
+  if (countsPage(name, number, count)) return [];
   const isMore = number > (isRest ? 0 : isPages ? 1 : count);
   return [{ ...about(member, rowsPath, { said: `${member.path}: ${number}`, isSure }), isMore }];
 }

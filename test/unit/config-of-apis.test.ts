@@ -448,6 +448,7 @@ it('takes keys by path, and all that can be said of pages, filters and ranges', 
 
 it.each([
   [{ style: 'cursor', parameter: 'after', start: '*', from: 'meta.next' }],
+  [{ style: 'cursor', parameter: 'after', start: '', from: 'meta.next' }],
   [{ style: 'link', from: null, followPath: true }],
   [{ style: 'offset', first: 0, hasMore: 'more' }],
 ])('takes the paging %j', (paging) => {

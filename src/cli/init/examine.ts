@@ -1,11 +1,11 @@
-import { isDeepStrictEqual } from 'node:util';
 import { HighwaterError } from '../../errors';
-import type { PagingStyle } from '../../feeds/definition';
+import type { FilterFormat, PagingStyle } from '../../feeds/definition';
+import { idPaths } from '../../feeds/row-keys';
 import { writeTime } from '../../feeds/time-format';
-import { valueAtPath } from '../../json/dotted-path';
 import { type MoreSign, signsOfMore } from '../../source/more-rows';
 import { nextLink } from '../../source/next-page';
 import type { Endpoint, RateLimit } from './endpoint';
+import { findFilterFormat } from './filter-format';
 import {
   type Answer,
   type AskEndpoint,
@@ -16,17 +16,23 @@ import {
   findPaging,
   findUpdatedSince,
   type KnownParameters,
+  withStart,
 } from './infer-paging';
 import { type FeedKeys, type InferredSchema, inferSchema } from './infer-schema';
+import { idOfLonger, isIdOf, repeats } from './record-id';
 import {
   type Candidate,
+  type IdField,
   idCandidates,
   isClear,
+  type JsonObject,
   keyOf,
   rowsIn,
   timeCandidates,
+  unreadTimes,
   updateOf,
 } from './row-members';
+import { SeenRecords } from './seen-records';
 
 /** The flags that say what the answers may leave open. */
 export interface Known extends KnownParameters {
@@ -38,6 +44,8 @@ export interface Known extends KnownParameters {
 
 export interface Examined extends FeedKeys, InferredSchema {
   readonly responseKey: string;
+  /** The name of the member does not say that it is an id. */
+  readonly isIdGuessed: boolean;
   readonly parameters: Readonly<Record<'page' | 'pageSize' | 'updatedSince', string | null>>;
   readonly paging: PagingStyle;
   readonly pageSize: number | null;
@@ -48,6 +56,10 @@ export interface Examined extends FeedKeys, InferredSchema {
   readonly isAscending: boolean;
   /** Members that moved between two requests while the time of the update did not; null: none. */
   readonly silent: readonly string[] | null;
+  /** How the filter writes a time; null: as rows do, or there is no filter. */
+  readonly updatedSinceFormat: FilterFormat | null;
+  /** For people, about the time of the update. */
+  readonly timeNotes: readonly string[];
   /** For people, about the filter. */
   readonly filterNotes: readonly string[];
   /** For people: what may say that there are more rows than one answer has. */
@@ -74,64 +86,104 @@ const members = {
 
 /**
  * Finds out by requests how an endpoint is read.
- * @param inAddress query parameters that the address has
+ * @param address with the query parameters that the user gave
  * @throws HighwaterError SOURCE_* from the endpoint; USAGE_INVALID when something is not clear and no flag says it
  */
-export async function examine(
-  endpoint: Endpoint,
-  known: Known,
-  inAddress: readonly string[],
-): Promise<Examined> {
-  const { body, linkHeader, headers } = await endpoint.first();
-  const found = rowsIn(body);
-  const places = found.map(({ path, rows }) => ({ name: path, score: rows.length }));
-  const responseKey = oneOf(places, 'rows', known);
-  const { rows } = found.find(({ path }) => path === responseKey)!;
-  const idField = oneOf(idCandidates(rows, known.id), 'id', known);
+export async function examine(endpoint: Endpoint, known: Known, address: URL): Promise<Examined> {
+  const { responseKey, first, few, askRows } = await firstRows(endpoint, known);
+  const { rows } = first;
+  const firstId = idIn(rows, known);
   const times = timeCandidates(rows, known.updated);
   const updatedField = known.updated === '' ? null : oneOf(times, 'updated', known);
   const updatedFormat = times.find(({ name }) => name === updatedField)?.format ?? 'seconds';
-  const keys = { idField, updatedField, updatedFormat };
 
+  const sizeName = few ?? (rows.length > FEW ? await findPageSize(first, known, askRows) : null);
+  const longest = sizeName === null ? null : await findMostRows(sizeName, askRows);
+  const isNamed = known.id !== undefined;
+  const idField = isNamed ? firstId : idOfLonger(longest?.answer?.rows ?? rows, firstId);
+  if (idField === null) throw repeatedId(firstId);
+  const keys = { idField, updatedField, updatedFormat };
   const fields = { ...keys, responseKey };
-  const seen = new Map(rows.map((row) => [keyOf(row, idField), row]));
-  const restless = new Set<string>();
+  const seen = new SeenRecords(keys);
+  seen.add(rows);
+  seen.add(longest?.answer?.rows ?? []);
   const ask: AskEndpoint = async (query, link) => {
-    const answer = await endpoint.ask(query, link);
-    const there = rowsIn(answer.body).find(({ path }) => path === responseKey)?.rows ?? [];
-    for (const row of there) {
-      const before = seen.get(keyOf(row, idField)) ?? {};
-      if (updatedField !== null && valueAtPath(before, updatedField) === valueAtPath(row, updatedField))
-        for (const name in row) if (!isDeepStrictEqual(before[name], row[name])) restless.add(name);
-      seen.set(keyOf(row, idField), row);
-    }
-    return { ...answer, rows: there };
+    const answer = await askRows(query, link);
+    if (!isNamed && repeats(answer.rows, idField)) throw repeatedId(idField);
+    seen.add(answer.rows);
+    return answer;
   };
-  const first = { rows, body, linkHeader, headers };
-  const sizeName = await findPageSize(first, known, ask);
   const short = sizeName === null ? {} : { [sizeName]: '2' };
-  const { paging, parameter } = await findPaging(short, fields, known, ask);
-  const longest = sizeName === null ? null : await findMostRows(sizeName, ask);
+  const found = await findPaging(short, fields, known, ask);
+  const paging = found.paging.style === 'cursor' ? await withStart(found.paging, address, ask) : found.paging;
   const size = longest === null ? null : { name: sizeName!, asked: longest.size };
   const more = paging.style === 'none' ? moreThan(longest?.answer ?? first, responseKey, size, known) : [];
   const dated = updatedField === null ? null : { ...fields, updatedField };
-  const since = dated && (await findUpdatedSince(first, dated, known, inAddress, ask));
-  const filter = dated && since !== null ? await tryFilter(since, first, dated, ask) : NO_FILTER;
+  const since = dated && (await findUpdatedSince(first, dated, known, [...address.searchParams.keys()], ask));
+  const isSaid = known.since !== undefined;
+  const format =
+    dated && since !== null && isSaid ? await findFilterFormat(since, first, dated, ask) : updatedFormat;
+  const filter = dated && since !== null ? await tryFilter(since, format, first, dated, ask) : NO_FILTER;
   const updates = dated === null ? [] : rows.map((row) => updateOf(row, dated.updatedField, updatedFormat));
   return {
     ...keys,
-    ...inferSchema(known.name, [...seen.values()], keys),
+    ...inferSchema(known.name, seen.rows(), keys),
     responseKey,
-    parameters: { page: parameter, pageSize: sizeName, updatedSince: filter.parameter },
+    isIdGuessed: !isNamed && idCandidates(rows).some(({ name, score }) => name === idField && score === 0),
+    parameters: { page: found.parameter, pageSize: sizeName, updatedSince: filter.parameter },
     paging,
     pageSize: longest?.size ?? null,
-    rows: seen.size,
-    silent: restless.size === 0 ? null : [...restless],
+    rows: seen.rows().length,
+    silent: seen.restless.size === 0 ? null : [...seen.restless],
     rateLimit: endpoint.rateLimit(),
+    updatedSinceFormat: filter.parameter === null || format === updatedFormat ? null : format,
+    timeNotes: updatedField === null || known.updated !== undefined ? [] : timeNotes(rows, updatedField),
     filterNotes: filter.notes,
     pagingNotes: more,
     isAscending: updates.every((time, i) => i === 0 || time >= updates[i - 1]!),
   };
+}
+
+/** With so many rows or less, a page may be shorter than any that is asked for. */
+const FEW = 2;
+/** As many rows are asked for where a page has few unasked. */
+const SOME = '20';
+
+/**
+ * The first rows of an endpoint, of which more are asked for where a page has few unasked.
+ * @returns `few`: the parameter for their number that every request has for this; null: none
+ */
+async function firstRows(endpoint: Endpoint, known: Known) {
+  const { body, linkHeader, headers } = await endpoint.first();
+  const arrays = rowsIn(body);
+  const places = arrays.map(({ path, rows }) => ({ name: path, score: rows.length }));
+  const responseKey = oneOf(places, 'rows', known);
+  const opening = { rows: arrays.find(({ path }) => path === responseKey)!.rows, body, linkHeader, headers };
+  const askAsIs: AskEndpoint = async (query, link) => {
+    const answer = await endpoint.ask(query, link);
+    const there = rowsIn(answer.body).find(({ path }) => path === responseKey)?.rows ?? [];
+    return { ...answer, rows: there };
+  };
+  const few = isPart(opening, responseKey, known) ? await findPageSize(opening, known, askAsIs) : null;
+  // Little can be told by one or two rows.
+  const askRows: AskEndpoint =
+    few === null
+      ? askAsIs
+      : (query, link) => askAsIs(link === undefined ? { [few]: SOME, ...query } : query, link);
+  const some = few === null ? opening : await askRows({});
+  const first = some.rows.length > 0 ? some : opening;
+  return { responseKey, first, few, askRows };
+}
+
+/** Whether few rows came, and there may be more: the API says so, or the user names the parameter for their number. */
+function isPart({ rows, body, linkHeader, headers }: Answer, responseKey: string, known: Known): boolean {
+  if (rows.length > FEW || known.size !== undefined) return rows.length <= FEW;
+  return signsOfMore(body, responseKey, nextLink(linkHeader) !== null, headers).some(({ isSure }) => isSure);
+}
+
+function timeNotes(rows: readonly JsonObject[], taken: string): string[] {
+  const why = `is not a time that can be read in every row, so ${taken} is taken`;
+  return unreadTimes(rows, taken).map((name) => `${name} ${why}`);
 }
 
 const NO_FILTER = { parameter: null, notes: [] };
@@ -139,6 +191,7 @@ const NO_FILTER = { parameter: null, notes: [] };
 /** The filter, unless it leaves out for good what a poll needs; and what people are to know about it. */
 async function tryFilter(
   parameter: string,
+  format: FilterFormat,
   first: Answer,
   { idField, updatedField, updatedFormat }: FieldsOfRows,
   ask: AskEndpoint,
@@ -147,7 +200,7 @@ async function tryFilter(
     ids: rows.map((row) => keyOf(row, idField)),
     times: rows.map((row) => updateOf(row, updatedField, updatedFormat)),
   });
-  const askSince = async (time: number) => seen(await ask({ [parameter]: writeTime(time, updatedFormat) }));
+  const askSince = async (time: number) => seen(await ask({ [parameter]: writeTime(time, format) }));
   const edge = await filterEdge(seen(first), askSince);
   const notes = {
     unknown: `whether ${parameter} shows rows of the very time that is asked for could not be found out; doctor tries again`,
@@ -193,6 +246,21 @@ function moreThan(
     throw new HighwaterError('INIT_PAGING_UNKNOWN', `${what} If they are all, add --page "" --cursor "".`);
   }
   return [...said(signs), ...usual];
+}
+
+/** The member that names a record; several, if the flag names several. */
+function idIn(rows: readonly JsonObject[], known: Known): IdField {
+  const several = known.id?.split(',').map((name) => name.trim()) ?? [];
+  if (several.length > 1 && isIdOf(rows, several)) return several;
+  return oneOf(idCandidates(rows, known.id), 'id', known);
+}
+
+/** No guess is safe: of records with one id, only one would be kept. */
+function repeatedId(idField: IdField): HighwaterError {
+  const names = idPaths({ idField }).join(',');
+  const what = `${members.id.question} ${names} is the same in several rows of one answer`;
+  const remedy = `Name another one, or several that name it together (--id type,id). If the rows are the same record, add --id ${names}.`;
+  return new HighwaterError('USAGE_INVALID', what, { now: 'Nothing was written.', remedy });
 }
 
 /** The member that a flag names, that is the only candidate, or whose name is clear. */

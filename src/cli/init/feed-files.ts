@@ -65,6 +65,7 @@ function sectionText(section: FeedSection): string {
     updatedSince === null
       ? ['parameters', parameterNames, 'no filter by time was found: every poll reads everything']
       : ['parameters', parameterNames],
+    ['updatedSinceFormat', section.updatedSinceFormat, 'how that filter takes a time'],
     section.pagingNotes.length === 0
       ? ['paging', paging]
       : ['paging', paging, `may leave rows out: ${section.pagingNotes.join(', ')}`],

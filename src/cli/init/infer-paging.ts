@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { PagingStyle, TimeFormat } from '../../feeds/definition';
+import type { CursorPaging, PagingStyle, TimeFormat } from '../../feeds/definition';
 import { writeTime } from '../../feeds/time-format';
 import { valueAtPath } from '../../json/dotted-path';
 import { type Headers, moreIn, pointersIn } from '../../source/more-rows';
 import { nextLink } from '../../source/next-page';
-import { type JsonObject, keyOf, updateOf } from './row-members';
+import { type IdField, type JsonObject, keyOf, updateOf } from './row-members';
 
 /** One answer of the endpoint. Rows are empty if the answer is not a page. */
 export interface Answer {
@@ -20,7 +20,7 @@ export interface Answer {
 export type AskEndpoint = (query: Readonly<Record<string, string>>, link?: string) => Promise<Answer>;
 
 export interface FieldsOfRows {
-  readonly idField: string;
+  readonly idField: IdField;
   readonly updatedField: string;
   readonly updatedFormat: TimeFormat;
   /** Dotted path of the rows. */
@@ -61,14 +61,15 @@ function namesOf(
   return new Set(named === '' ? [] : [named]);
 }
 
-/** The name of the parameter that says how many rows a page has; null when there is none. */
+/** The name of the parameter that says how many rows a page has, which a flag may say; null when there is none. */
 export async function findPageSize(
   first: Answer,
   known: KnownParameters,
   ask: AskEndpoint,
 ): Promise<string | null> {
-  if (first.rows.length <= 2) return null;
-  for (const name of namesOf('size', known)) if ((await ask({ [name]: '2' })).rows.length === 2) return name;
+  if (known.size !== undefined) return known.size === '' ? null : known.size;
+  const size = first.rows.length === 2 ? 3 : 2;
+  for (const name of usual.size) if ((await ask({ [name]: String(size) })).rows.length === size) return name;
   return null;
 }
 
@@ -94,7 +95,9 @@ export async function findPaging(
   known: KnownParameters,
   ask: AskEndpoint,
 ): Promise<{ readonly paging: PagingStyle; readonly parameter: string | null }> {
+  const isShort = Object.keys(query).length > 0;
   const first = await ask(query);
+  if (isShort && first.rows.length === 0) return findPaging({}, { idField, responseKey }, known, ask);
   const idsOf = ({ rows }: Answer) => rows.map((row) => keyOf(row, idField));
   let ids = idsOf(first);
   const by = (paging: PagingStyle, parameter: string | null = null) => ({ paging, parameter });
@@ -110,7 +113,6 @@ export async function findPaging(
   const isBehind = async (parameter: string, value: string) => (await behind(parameter, value)) !== null;
   /** All rows of the first page have moved. On longer pages, rows stay longer. */
   let isRestless = false;
-  const isShort = Object.keys(query).length > 0;
   /**
    * The result of a test, if the first page has stayed as it was: rows that move look like rows of another page.
    * @param holds if some of its rows have stayed, whether it also holds for all rows that it has had
@@ -154,14 +156,25 @@ export async function findPaging(
       if (await whileSteady(() => behind(parameter, value), isApart))
         return by({ style: 'cursor', parameter, from: path });
 
-  for (const parameter of ids.length === 0 ? [] : namesOf('cursor', known)) {
+  const others = pointers.map(({ path }) => path);
+  for (const parameter of known.cursor === undefined ? startedNames : namesOf('cursor', known)) {
+    const begun = pointersIn((await ask({ ...query, [parameter]: '*' })).body, responseKey);
+    const given = begun.filter(({ path, isAddress }) => !isAddress && !others.includes(path));
+    for (const { path, value } of given.slice(0, MOST_POINTERS))
+      if (await whileSteady(() => behind(parameter, value), isApart))
+        return by({ style: 'cursor', parameter, from: path, start: '*' });
+  }
+
+  // An API takes the value of one member.
+  const lastRow = typeof idField === 'string' && ids.length > 0 ? idField : undefined;
+  for (const parameter of lastRow === undefined ? [] : namesOf('cursor', known)) {
     const isLed = async () => {
       const lastId = ids.at(-1) ?? null;
       return lastId === null ? null : behind(parameter, lastId);
     };
     if (!(await whileSteady(isLed, isApart))) continue;
     const hasMore = moreIn(first.body, responseKey);
-    return by({ style: 'cursor', parameter, lastRow: idField, ...(hasMore !== null && { hasMore }) });
+    return by({ style: 'cursor', parameter, lastRow, ...(hasMore !== null && { hasMore }) });
   }
   for (const parameter of namesOf('page', known)) {
     const found = await whileSteady(async (): Promise<PagingStyle | null> => {
@@ -181,6 +194,23 @@ export async function findPaging(
 
 /** An answer may have any number of members whose names say next; each is tried with every parameter. */
 const MOST_POINTERS = 5;
+
+/** At some APIs (Crossref, OpenAlex, Solr), an answer names the next page only if the request had `*` here. */
+const startedNames = ['cursor', 'cursorMark'];
+
+/**
+ * The paging with the cursor that the address begins with, if the API needs one: without it, an answer has no rows, or names no next page.
+ * Otherwise it is left out, because a copied address may begin in the middle.
+ */
+export async function withStart(paging: CursorPaging, address: URL, ask: AskEndpoint): Promise<CursorPaging> {
+  const start = address.searchParams.get(paging.parameter);
+  if (start === null) return paging;
+  const bare = new URL(address);
+  bare.searchParams.delete(paging.parameter);
+  const { rows, body } = await ask({}, bare.href);
+  const next = paging.from === undefined ? rows.length : valueAtPath(body, paging.from);
+  return rows.length > 0 && next !== undefined && next !== null ? paging : { ...paging, start };
+}
 
 /** Names that the parameter for such a member may have: `nextPageToken` is sent as `pageToken`. A number may be that of a page. */
 function parametersFor(name: string, value: string): string[] {

@@ -1,11 +1,12 @@
 import type { AvroSchema } from '../../avro/registry/registry';
 import type { FieldSchema, RecordSchema } from '../../avro/schemas';
 import type { TimeFormat } from '../../feeds/definition';
+import { idPaths } from '../../feeds/row-keys';
 import { ExactNumber, isJsonObject } from '../../json/exact-number';
-import type { JsonObject } from './row-members';
+import type { IdField, JsonObject } from './row-members';
 
 export interface FeedKeys {
-  readonly idField: string;
+  readonly idField: IdField;
   /** Null: rows do not say it. */
   readonly updatedField: string | null;
   readonly updatedFormat: TimeFormat;
@@ -30,13 +31,16 @@ export function inferSchema(feed: string, rows: readonly JsonObject[], keys: Fee
   // A change event has types with these names in the same namespace.
   const typeNames = new Set(['Envelope', 'Source']);
   const { members } = rows.map(kindOf).reduce(joined) as Extract<Kind, { is: 'record' }>;
-  const { idField, updatedField, updatedFormat } = keys;
+  const { updatedField, updatedFormat } = keys;
+  const ids = idPaths(keys);
+  const typeOfId = (path: string) =>
+    kindAt(members, path)?.is === 'long' && path !== 'id' ? 'long' : 'string';
   const required = new Map<string | null, AvroSchema>([
-    [idField, kindAt(members, idField)?.is === 'long' && idField !== 'id' ? 'long' : 'string'],
+    ...ids.map((path) => [path, typeOfId(path)] as const),
     [updatedField, updatedFormat === 'iso8601' ? 'string' : 'long'],
   ]);
   const docs = new Map<string | null, string>([
-    [idField, 'Names the record.'],
+    ...ids.map((path) => [path, 'Names the record.'] as const),
     [updatedField, 'When the record was last updated. A change of this field alone publishes nothing.'],
   ]);
   const schema = recordOf(pascalCase(feed), members, '');

@@ -9,6 +9,7 @@ import { configError } from '../../config/mistake';
 import { HighwaterError } from '../../errors';
 import { feedDefinitions } from '../../feeds';
 import type { AuthScheme, CursorPaging, LinkPaging, TokenAuth } from '../../feeds/definition';
+import { idPaths } from '../../feeds/row-keys';
 import { openLocalLog } from '../../log/local/local-log';
 import { feedTopics } from '../../log/topics';
 import { createLogger } from '../../logging/logger';
@@ -53,7 +54,7 @@ export function initCommand(run: RunCommand): CliCommand {
     .option('--token-env <variable>', 'Variable that holds the token (default: <NAME>_TOKEN)')
     .option('--header <name: value>', 'Another header that every request needs; may be repeated', header, {})
     .option('--rows <path>', 'Dotted path of the rows in the answer')
-    .option('--id <member>', 'Member that names a record, or its dotted path')
+    .option('--id <member>', 'Member that names a record, or its dotted path; several, such as type,id')
     .option(
       '--updated <member>',
       'Member or path that says when a record was last updated; "" when there is none',
@@ -110,7 +111,7 @@ async function init(address: string, flags: InitFlags, context: CommandContext):
   const endpoint = openEndpoint(url, access, flags.header, context.signal, onPause);
   try {
     context.note(`Reading ${url.origin}${url.pathname} ...\n`);
-    const found = await examine(endpoint, { ...flags, name }, [...url.searchParams.keys()]);
+    const found = await examine(endpoint, { ...flags, name }, url);
     const section: FeedSection = {
       ...found,
       name,
@@ -166,7 +167,7 @@ function checkedName(name: string): string {
   throw usageError(`"${name}" ${why}`, NOTHING, `Choose another one by --name: ${feedNameText}.`);
 }
 
-/** Parameters about pages and times are removed from the address, because each request sets them. */
+/** Parameters about pages and times are removed from the address, because each request sets them; `paging.start` keeps a needed one. */
 function fixedQuery(url: URL, { parameters, paging }: Examined): Readonly<Record<string, string>> {
   const changing = [...Object.values(parameters), paging.style === 'cursor' ? paging.parameter : null];
   return Object.fromEntries([...url.searchParams].filter(([name]) => !changing.includes(name)));
@@ -224,17 +225,19 @@ function refuseToReplace(name: string, config: string, schemaFile: string, flags
 }
 
 /** The findings, and their consequences for the feed. */
-function summary(section: FeedSection, { schema, leftOut }: Examined): string {
+function summary(section: FeedSection, { schema, leftOut, isIdGuessed }: Examined): string {
   const { paging, parameters, pageSize, rateLimit, display } = section;
   const order = section.isAscending
     ? 'rows come oldest first'
     : 'rows do not come oldest first: each poll reads back to the mark';
+  const { updatedSinceFormat } = section;
+  const sinceFormat = updatedSinceFormat === null ? '' : ` (${updatedSinceFormat})`;
   const since =
     section.updatedField === null
       ? 'none, as rows do not say when they were updated: every poll reads and compares everything'
       : parameters.updatedSince === null
         ? 'none found: every poll reads everything (set parameters.updatedSince if there is one)'
-        : `${parameters.updatedSince}; ${order}`;
+        : `${parameters.updatedSince}${sinceFormat}; ${order}`;
   const styles = {
     page: `by page number (${parameters.page}${paging.style === 'page' && paging.first === 1 ? ', the first is 1' : ''})`,
     offset: `by offset (${parameters.page})`,
@@ -246,8 +249,9 @@ function summary(section: FeedSection, { schema, leftOut }: Examined): string {
   const limit = rateLimit && `${rateLimit.said} (requestsPerSecond: ${rateLimit.requestsPerSecond})`;
   const lines: readonly (readonly [head: string, text: string | null | undefined])[] = [
     ['rows', section.responseKey === '' ? 'the answer itself' : section.responseKey],
-    ['id', section.idField],
+    ['id', `${idPaths(section).join(', ')}${isIdGuessed ? ': a guess, as no name says it (--id)' : ''}`],
     ['updated', section.updatedField && `${section.updatedField} (${section.updatedFormat})`],
+    ...section.timeNotes.map((note) => ['', note] as const),
     ['filter', since],
     ...section.filterNotes.map((note) => ['', note] as const),
     ...datesKept(section.query).map(
@@ -272,8 +276,8 @@ function linkPlace({ from, followPath }: LinkPaging): string {
   return `by link: ${from ?? 'header Link'}${followPath ? ', whose host is another one: only its path is followed' : ''}`;
 }
 
-function cursorPlace({ from, lastRow, hasMore }: CursorPaging): string {
-  if (from !== undefined) return from;
+function cursorPlace({ from, lastRow, hasMore, start }: CursorPaging): string {
+  if (from !== undefined) return start === undefined ? from : `${from}, and "${start}" for the first page`;
   return `${lastRow} of the last row, until ${hasMore === undefined ? 'a page is empty' : `${hasMore} is false`}`;
 }
 

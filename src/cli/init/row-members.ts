@@ -1,8 +1,12 @@
 import type { TimeFormat } from '../../feeds/definition';
+import { idPaths, joinedId } from '../../feeds/row-keys';
 import { valueAtPath } from '../../json/dotted-path';
 import { ExactNumber, isJsonObject } from '../../json/exact-number';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The member that names a record, or several that name it together. */
+export type IdField = string | readonly string[];
 
 /** How deep an answer is looked through for its rows. */
 const MOST_DEPTH = 4;
@@ -33,10 +37,14 @@ export interface Candidate {
 }
 
 const idNames = [
-  /^(id|_id|uuid|guid)$/i,
+  /^(id|_id|\$oid|uuid|guid)$/i,
+  // ServiceNow's `number` may change.
+  /^sys_id$/i,
   /^(number|key|code|sku|slug|reference)$/i,
   /(^|[_-])(id|no|number|uuid)$|Id$|ID$/,
 ];
+/** The score of a name that surely is that of an id. */
+export const SURE_SCORE = idNames.length;
 const timeNames = [
   /^(updated|modified|changed)([_-]?(at|on|time|date|timestamp|ms))?$|^date[_-]?(updated|modified)$/i,
   /updat|modif|chang|(?<!cr)edit(?!ion)/i,
@@ -46,7 +54,7 @@ const timeNames = [
 
 /**
  * Members by which every row differs from the others, best first. Numbers from 1e8 on may be ids or times, and their name decides.
- * Within other members, an id is only looked for if no name of a row's own members says so.
+ * Within other members, an id is only looked for if no name of a row's own members says so, or if MongoDB writes it (`_id.$oid`).
  * @param named member that the user says is the id: it may look like a time
  */
 export function idCandidates(rows: readonly JsonObject[], named?: string): Candidate[] {
@@ -60,7 +68,8 @@ export function idCandidates(rows: readonly JsonObject[], named?: string): Candi
       });
   const own = such(withNamed(everyName(rows), rows, named));
   const isNamed = own.some(({ name, score }) => name === named || score > 0);
-  return [...own, ...(isNamed ? [] : such(pathsWithin(rows, idNames, 1)))].sort(bestFirst);
+  const within = such(pathsWithin(rows, idNames, 1));
+  return [...own, ...within.filter((one) => !isNamed || one.name.endsWith('.$oid'))].sort(bestFirst);
 }
 
 /**
@@ -82,8 +91,23 @@ export function timeCandidates(
     .sort(bestFirst);
 }
 
+/** Only the time of the update has such a name. */
+const updateName = /^(last[_-]?)?(updated?|modified|changed|edited)([_-]?(at|on|time|date|timestamp|ms))?$/i;
+
+/**
+ * Members with the name of the time of the update that do not hold a time in every row.
+ * @param taken member that is taken for it: none is missed if its name says so, too
+ */
+export function unreadTimes(rows: readonly JsonObject[], taken: string): string[] {
+  if (timeScore(taken, true) >= 3) return [];
+  const isOther = (name: string) => rows.every((row) => typeof row[name] === 'boolean');
+  return everyName(rows).filter(
+    (name) => updateName.test(name) && timeFormatOf(rows, name) === null && !isOther(name),
+  );
+}
+
 /** Members in which many APIs hold the members of a record. */
-const holderName = /^_?(fields|attributes|properties|data|values|source|sys(tem)?|meta(data)?)$/i;
+const holderName = /^_?(id|fields|attributes|properties|data|values|source|sys(tem)?|meta(data)?)$/i;
 
 /** Paths into these members whose last name has at least this score. */
 function pathsWithin(rows: readonly JsonObject[], names: readonly RegExp[], least: number): string[] {
@@ -117,9 +141,13 @@ function withNamed(
 /** Also of a name with a dot of its own. */
 const lastName = (path: string): string => path.split('.').at(-1)!;
 
-/** The value that names a row, as text, so that numbers of any length can be compared; null if it cannot be a key. */
-export function keyOf(row: JsonObject | undefined, idField: string): string | null {
-  const value = valueAtPath(row, idField);
+/** What names a row, as text, so that numbers of any length can be compared; null if it cannot be a key. */
+export function keyOf(row: JsonObject | undefined, idField: IdField): string | null {
+  const parts = idPaths({ idField }).map((path) => keyPart(valueAtPath(row, path)));
+  return parts.length === 1 ? parts[0]! : joinedId(parts);
+}
+
+function keyPart(value: unknown): string | null {
   if (value instanceof ExactNumber) return value.toInteger();
   if (Number.isSafeInteger(value)) return String(value);
   return typeof value === 'string' && value !== '' && value.length <= 200 ? value : null;
@@ -130,7 +158,7 @@ export function isClear([first, second]: readonly Candidate[]): boolean {
   return first !== undefined && first.score > 0 && first.score > (second?.score ?? 0);
 }
 
-function everyName(rows: readonly JsonObject[]): string[] {
+export function everyName(rows: readonly JsonObject[]): string[] {
   return Object.keys(rows[0] ?? {}).filter((name) => rows.every((row) => Object.hasOwn(row, name)));
 }
 

@@ -97,7 +97,7 @@ export const paging = z.discriminatedUnion(
     z.strictObject({
       style: z.literal('cursor'),
       parameter: text('the query parameter that takes the cursor'),
-      start: text('the cursor of the first page, such as *').optional(),
+      start: z.string({ error: 'the cursor of the first page, such as *' }).optional(),
       from: path().optional(),
       lastRow: text('a dotted path in a row, such as id').optional(),
       hasMore: path('has_more').optional(),

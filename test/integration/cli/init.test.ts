@@ -125,10 +125,14 @@ describe('an endpoint of tasks', () => {
   }));
   type Tasks = typeof tasks;
 
-  async function initTasks(answer: (query: URLSearchParams) => readonly object[] | null, ...args: string[]) {
+  type AnswerTo = (
+    query: URLSearchParams,
+  ) => readonly object[] | { readonly tasks: readonly object[] } | null;
+  async function initTasks(answer: AnswerTo, ...args: string[]) {
     const { url, stop } = await startHttpServer((request, response) => {
-      const rows = answer(new URL(request.url!, 'http://host').searchParams);
-      sendJson(response, rows === null ? { message: 'too old' } : { tasks: rows }, rows === null ? 400 : 200);
+      const found = answer(new URL(request.url!, 'http://host').searchParams);
+      const body = Array.isArray(found) ? { tasks: found } : found;
+      sendJson(response, body ?? { message: 'too old' }, body === null ? 400 : 200);
     });
     endsWithTest(stop);
     const [query = '', ...flags] = args[0]?.startsWith('?') ? args : ['', ...args];
@@ -150,6 +154,116 @@ describe('an endpoint of tasks', () => {
     expect(out).toMatch(/^ {2}silent +views: moved, and updated did not$/m);
     expect(feeds().tasks).not.toHaveProperty('ignore');
     expect(readFileSync(file('highwater.yaml'), 'utf8')).toContain('ignore: [views]');
+  });
+
+  describe('of two kinds, each with ids of its own, the second behind the first page,', () => {
+    const ofKinds = (kind: string) => (query: URLSearchParams) => {
+      const from = Number(query.get('offset') ?? 0);
+      const both = tasks.map((row, i) => ({
+        ...row,
+        id: 1 + (i % 65),
+        [kind]: i < 65 ? 'person' : 'company',
+      }));
+      return both.slice(from, from + Number(query.get('limit') ?? 50));
+    };
+
+    it('is keyed by kind and id', async () => {
+      const { code, out } = await initTasks(ofKinds('type'));
+      expect(code).toBe(0);
+      expect(out).toMatch(/^ {2}id +type, id$/m);
+      expect(out).not.toMatch(/^ {2}silent/m);
+      expect(feeds().tasks).toMatchObject({ idField: ['type', 'id'], paging: { style: 'offset' } });
+      const all = await done(['run', '--once']).then(() => done(['export', 'tasks']));
+      expect(all.out.trim().split('\n').length).toBe(130);
+    });
+
+    it('is refused if no member has the name of a kind, until a flag names the members', async () => {
+      const { code, err } = await initTasks(ofKinds('shape'));
+      expect([code, err]).toEqual([
+        2,
+        expect.stringContaining('id is the same in several rows of one answer'),
+      ]);
+      expect(err).toContain('--id type,id');
+      expect(readdirSync(folder())).toEqual([]);
+
+      expect((await initTasks(ofKinds('shape'), '--id', 'shape, id')).code).toBe(0);
+      expect(feeds().tasks.idField).toEqual(['shape', 'id']);
+    });
+  });
+
+  it.each([
+    ['one row', 1, []],
+    ['two rows', 2, []],
+    ['one row, and whose parameters a flag names', 1, ['--size', 'limit', '--page', 'skip']],
+    ['all rows of a list of one, whose size a flag names', 1, ['--size', 'limit'], 1],
+  ])('that by default gives %s', async (_, byDefault, args, length = tasks.length) => {
+    const { code, out } = await initTasks(
+      (query) => {
+        const from = Number(query.get('skip') ?? 0);
+        const rows = filtered(query).slice(0, length);
+        const page = rows.slice(from, from + Number(query.get('limit') ?? byDefault));
+        return { meta: { total: rows.length }, tasks: page };
+      },
+      ...args,
+    );
+    expect(code).toBe(0);
+    expect(feeds().tasks).toMatchObject({ parameters: { pageSize: 'limit' }, pageSize: 1000 });
+    expect(out).toContain(`${length} rows`);
+    if (length > 1) expect(feeds().tasks.parameters).toMatchObject({ page: 'skip', updatedSince: 'since' });
+  });
+
+  it.each([
+    [
+      'an id of MongoDB is keyed by it',
+      (row: object, i: number) => ({ _id: { $oid: `o${i}` }, ...row }),
+      '_id.$oid',
+      false,
+    ],
+    ['no member with the name of an id: says that the id is a guess', (row: object) => row, 'name', true],
+  ])('whose rows have %s', async (_, changed, idField, isGuess) => {
+    const { code, out } = await initTasks((query) =>
+      pageOf(filtered(query), query).map(({ id, ...row }) => changed(row, Number(id.slice(1)))),
+    );
+    expect(code).toBe(0);
+    expect(feeds().tasks.idField).toBe(idField);
+    expect(/^ {2}id .*guess.*--id/m.test(out)).toBe(isGuess);
+    const all = await done(['run', '--once']).then(() => done(['export', 'tasks']));
+    expect(all.out.trim().split('\n').length).toBe(130);
+  });
+
+  it('whose filter writes times in another way than rows: finds out how, if a flag names it', async () => {
+    const byDay = (query: URLSearchParams) => {
+      const after = Date.parse(query.get('changed') ?? '1970-01-01T00:00:00Z') / 1000;
+      return Number.isNaN(after)
+        ? null
+        : pageOf(
+            tasks.filter((row) => row.updated >= after),
+            query,
+          );
+    };
+    const { code, out } = await initTasks(byDay, '--since', 'changed');
+    expect(code).toBe(0);
+    expect(out).toContain('changed (iso8601)');
+    expect(feeds().tasks).toMatchObject({
+      updatedFormat: 'seconds',
+      updatedSinceFormat: 'iso8601',
+      parameters: { updatedSince: 'changed' },
+    });
+  });
+
+  it('whose time of the update cannot be read: says so, and that another one is taken', async () => {
+    const { code, out } = await initTasks((query) =>
+      pageOf(tasks, query).map(({ updated, ...row }) => ({
+        ...row,
+        created_at: updated,
+        updated_at: { $date: updated },
+        updated_by: 'x',
+      })),
+    );
+    expect(code).toBe(0);
+    expect(out).toContain('updated_at is not a time that can be read in every row, so created_at is taken');
+    expect(out).not.toContain('updated_by');
+    expect(feeds().tasks.updatedField).toBe('created_at');
   });
 
   it('whose rows have no time is asked for by name, and polled whole', async () => {
@@ -228,7 +342,7 @@ describe('an endpoint that gives 100 of 250 rows', () => {
     updated: 1_769_851_800 + i,
   }));
   /** What stands beside the rows of a page, before the row with a number. */
-  type Beside = (next: number, own: string) => object;
+  type Beside = (next: number, own: string, asked: URL) => object;
 
   async function initAt(
     beside: Beside,
@@ -237,10 +351,12 @@ describe('an endpoint that gives 100 of 250 rows', () => {
       then = [],
       args = [],
       rows = all,
+      query = '',
       ...api
     }: {
       readonly then?: readonly string[][];
       readonly args?: readonly string[];
+      readonly query?: string;
       readonly rows?: readonly object[];
       /** Its parameter for the size, which is lowered to 100 without a word. */
       readonly size?: string;
@@ -252,13 +368,13 @@ describe('an endpoint that gives 100 of 250 rows', () => {
       const from = Number(nextOf(asked) ?? 0);
       const next = from + Math.min(100, Number(asked.searchParams.get(api.size ?? '') ?? 100));
       const isMore = next < rows.length;
-      const more = isMore ? beside(next, `http://${request.headers.host}`) : {};
+      const more = isMore ? beside(next, `http://${request.headers.host}`, asked) : {};
       if (isMore)
         for (const [name, value] of Object.entries(api.headers ?? {})) response.setHeader(name, value);
       sendJson(response, { ...more, orders: rows.slice(from, next) });
     });
     endsWithTest(stop);
-    const first = await done(['init', `${url}/v1/orders`, '--no-events', ...args]);
+    const first = await done(['init', `${url}/v1/orders${query}`, '--no-events', ...args]);
     const others = [];
     for (const line of then) others.push(await done(line));
     return { ...first, others, requests };
@@ -314,6 +430,35 @@ describe('an endpoint that gives 100 of 250 rows', () => {
     expect(others[0]!.code).toBe(0);
     expect(others[1]!.out.trim().split('\n').length).toBe(250);
     expect(requests.every(({ headers }) => headers.host?.startsWith('127.0.0.1'))).toBe(true);
+  });
+
+  it.each<[string, string, string, object]>([
+    ['which the address says', 'mark', '?mark=*', { start: '*' }],
+    ['which the address does not say', 'cursorMark', '', { start: '*' }],
+    ['but is empty', 'mark', '?mark=', { start: '' }],
+    ['and takes another one, too', 'mark', '?mark=0', { start: '0' }],
+  ])('to requests that begin with *, %s: all of them are published', async (_, parameter, query, start) => {
+    const mark = ({ searchParams }: URL) => searchParams.get(parameter);
+    const beside: Beside = (n, _, asked) =>
+      mark(asked) === null ? { total: 250 } : { nextCursorMark: `${n}` };
+    const nextOf = (asked: URL) => mark(asked)?.replace('*', '0') ?? null;
+    const then = [
+      ['run', '--once'],
+      ['export', 'orders'],
+    ];
+    const { code, others } = await initAt(beside, nextOf, { then, query, args: ['--cursor', parameter] });
+    expect(code).toBe(0);
+    const from = 'nextCursorMark';
+    expect(feeds().orders.paging).toEqual({ style: 'cursor', parameter, from, ...start });
+    expect(feeds().orders).not.toHaveProperty('query');
+    expect(others[1]!.out.trim().split('\n').length).toBe(250);
+  });
+
+  it('and a copied address begins in the middle of them: all of them are published', async () => {
+    const nextOf = (asked: URL) => asked.searchParams.get('after');
+    const { code } = await initAt((n) => ({ after: `${n}` }), nextOf, { query: '?after=20' });
+    expect(code).toBe(0);
+    expect(feeds().orders.paging).toEqual({ style: 'cursor', parameter: 'after', from: 'after' });
   });
 
   it.each<[string, Beside, string]>([

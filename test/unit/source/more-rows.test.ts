@@ -30,12 +30,27 @@ it.each<[object, string]>([
   [{ count: 2, meta: { pagination: { total: 3 } } }, 'meta.pagination.total: 3'],
   [{ total: { value: 3, relation: 'eq' } }, 'total.value: 3'],
   [{ meta: { last_page: 2, current_page: 1 } }, 'meta.last_page: 2'],
+  [{ meta: { pageCount: 4 } }, 'meta.pageCount: 4'],
+  [{ nbPages: 4, nbHits: 2 }, 'nbPages: 4'],
+  [{ numberMatched: 3, numberReturned: 2 }, 'numberMatched: 3'],
+  [{ paginator: { total: 3, perPage: 2 } }, 'paginator.total: 3'],
+  [{ hasMoreElements: 'true' }, 'hasMoreElements: true'],
+  [
+    { additional_data: { pagination: { more_items_in_collection: true } } },
+    'additional_data.pagination.more_items_in_collection: true',
+  ],
+  [{ endReached: false }, 'endReached: false'],
 ])('%j says that more rows follow', (beside, said) => {
   expect(signs(beside)).toEqual([`sure ${said}`]);
 });
 
 it.each<[object, string]>([
   [{ count: 3 }, 'count: 3'],
+  [{ nbHits: 3 }, 'nbHits: 3'],
+  [{ num_results: 3 }, 'num_results: 3'],
+  [{ estimatedTotalHits: 3 }, 'estimatedTotalHits: 3'],
+  [{ LastEvaluatedKey: 'k7' }, 'LastEvaluatedKey holds a value'],
+  [{ LastEvaluatedKey: { id: { S: 'k7' } } }, 'LastEvaluatedKey holds a value'],
   [{ scrollId: 'DXF1' }, 'scrollId holds a value'],
   [{ nextLot: 'x7' }, 'nextLot holds a value'],
   [{ next_steps_url: 'https://docs/steps' }, 'next_steps_url holds an address'],
@@ -51,6 +66,10 @@ it.each<[object]>([
   [{ has_more: false, scrollId: 'DXF1', count: 3 }],
   [{ done: true, totalSize: 2 }],
   [{ total: 2, cursor: 'x' }],
+  [{ nbHits: 2, nbPages: 1, page: 0, scroll_id: 'x' }],
+  [{ meta: { pageCount: 1 }, numberMatched: 2, numberReturned: 2, LastEvaluatedKey: {} }],
+  [{ page_count: 2, num_results: 2, estimatedTotal: 2, remaining: 4999, size: 100 }],
+  [{ hasMoreElements: 'false', endReached: true, additional_data: { more_items_in_collection: false } }],
   [{ '@odata.context': 'https://api/$metadata#rows', self: '/rows', totalAmount: 900, subtotal: 7 }],
   [{ nextSyncToken: 'x', '@odata.deltaLink': '/rows?delta=1', nextRun: '2026-01-31T00:00:00Z' }],
   [{ page: 1, pages: 1, limit: 100 }],
@@ -88,6 +107,10 @@ it.each<[string, string]>([
   ['x-total-count', '3'],
   ['x-wp-totalpages', '2'],
   ['content-range', 'rows 0-1/3'],
+  ['next-range', ']7..; max=2'],
+  ['x-has-more', 'true'],
+  ['x-pagination', '{"TotalCount":3,"PageSize":2}'],
+  ['x-pagination', '{"Page":1,"HasNext":true}'],
 ])('the header %s says that more rows follow', (name, value) => {
   expect(signsOfMore(two, '', false, { [name]: value })).toEqual([
     expect.objectContaining({ isSure: true, said: expect.stringContaining(`the header ${name}`) }),
@@ -97,6 +120,9 @@ it.each<[string, string]>([
 it.each<[Readonly<Record<string, string>>]>([
   [{ 'x-next-page': '', 'x-total': '2', 'x-wp-totalpages': '1', 'content-range': 'rows 0-1/2' }],
   [{ 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': '99', 'x-page': '1', 'content-length': '9000' }],
+  [{ 'x-has-more': 'false', 'x-more-info': 'true', 'x-page-count': '2', 'accept-ranges': 'bytes' }],
+  [{ 'x-pagination': '{"TotalCount":2,"PageSize":100,"CurrentPage":1,"TotalPages":1,"HasNext":false}' }],
+  [{ 'x-pagination': '{cut', 'x-pagination-limits': '{"HasNext":null}', 'x-limits': '{"total":9}' }],
   [{ 'retry-after': '30', 'x-expires-after': 'Mon, 30 Nov 2026 00:00:00 GMT' }],
   [{ 'x-total-time': '250', 'x-request-id': '7', 'content-range': '0-1/*', etag: 'next' }],
 ])('the headers %j say nothing of more rows', (headers) => {

@@ -57,6 +57,22 @@ describe('candidates', () => {
   );
 
   it.each([
+    ['sys_id', { sys_id: 'x', number: 'INC', id_no: 'z' }],
+    ['id', { sys_id: 'x', id: 'y' }],
+    ['_id.$oid', { _id: { $oid: 'x' }, title: 't' }],
+    ['_id.$oid', { _id: { $oid: 'x' }, sku: 's', owner: { $oid: 'y' } }],
+    ['id.videoId', { id: { kind: 'video', videoId: 'x' }, title: 't' }],
+  ])('take the id %s of %j', (name, row) => {
+    const numbered = (value: unknown, n: number): unknown =>
+      typeof value === 'string'
+        ? `${value}${n}`
+        : Object.fromEntries(Object.entries(value as object).map(([key, of]) => [key, numbered(of, n)]));
+    const ids = idCandidates([1, 2].map((n) => numbered(row, n) as object as Record<string, unknown>));
+    expect(ids[0]!.name).toBe(name);
+    expect(isClear(ids)).toBe(true);
+  });
+
+  it.each([
     ['seconds', [450_789_469, 450_789_470]],
     ['milliseconds', [5_400_000_000_001, 5_400_000_000_008]],
     ['numbers in a text', ['1204567890123456', '1204567890123457']],
