@@ -131,6 +131,12 @@ describe('deploy/kubernetes', () => {
     expect(workloads.embedded.spec.replicas).toBe(1);
   });
 
+  it('gives each namespace a job of its own in Prometheus: `<namespace>/highwater`, as every pod has the same labels', () => {
+    const { spec } = parse(read('monitoring/pod-monitor.yaml')) as { readonly spec: object };
+    expect(spec).not.toHaveProperty('jobLabel');
+    expect(spec).not.toHaveProperty('namespaceSelector');
+  });
+
   it('has the alerts of ops/alerts.yaml (UPDATE_DOCS=1 writes them)', () => {
     const { groups } = parse(readFileSync(path.join(root, 'ops', 'alerts.yaml'), 'utf8'));
     const rule = {
