@@ -147,6 +147,31 @@ export function consumerContract(name: string, open: () => Promise<ConsumedLog>)
       await second.stop();
     });
 
+    it('is told of a topic that is not there, however it reads it, and of no other', async () => {
+      const logger = quietLogger();
+      const log = connect({ ...consumed.connect, logger });
+      logs.push(log);
+      const told = (topic: string, rest = '; it is read once it exists') =>
+        `The topic ${consumed.topicPrefix}${topic} does not exist yet${rest}.`;
+      await writer.write({ id: 'a', status: 'Filed' });
+      await log.table('ipos');
+      expect(await collect(log.read('ipos'))).toHaveLength(1);
+      expect(logger.warnings.splice(0)).toStrictEqual([]);
+
+      const table = await log.table('analysts');
+      expect([table.size, logger.warnings.splice(0)]).toEqual([0, [told('analysts')]]);
+      expect(await collect(log.read('offerings'))).toStrictEqual([]);
+      expect(logger.warnings.splice(0)).toEqual([told('offerings', '')]);
+      for (const from of ['beginning', 'end'] as const) {
+        const stop = new AbortController();
+        const reading = collect(log.read('offerings', { follow: true, from, signal: stop.signal }));
+        await until(() => logger.warnings.length === 1);
+        expect(logger.warnings.splice(0)).toEqual([told('offerings')]);
+        stop.abort();
+        expect(await reading).toStrictEqual([]);
+      }
+    });
+
     it('takes up a topic that comes to be later with all that it holds, also from the end', async () => {
       const log = connected();
       const events: unknown[] = [];
