@@ -61,7 +61,7 @@ export async function outliving(
   /** The refusal that people were told of, and how often a file had been replaced then. */
   let told = '';
   const over = (): void => {
-    if (told !== '') logger.info(`The group ${groupId} goes on.`);
+    if (told !== '') logger.warn(`The group ${groupId} goes on.`);
     told = '';
     restMs = FIRST_REST_MS;
   };

@@ -27,19 +27,16 @@ function scriptedLog() {
   let refuse: (error: unknown) => void;
   const committed: number[] = [];
   const appended: ProducerRecord[] = [];
-  const infos: string[] = [];
   const pauses: unknown[] = [];
   const log = {
     committed,
     appended,
-    infos,
     /** For how long the group rests after each refusal, in ms. */
     pauses,
     /** Offsets that a handler has, unless the test has one of its own. */
     handled: [] as number[],
     logger: {
       ...quietLogger(),
-      info: (message: string) => void infos.push(message),
       debug(_: string, facts?: { readonly restMs?: unknown }) {
         if (facts?.restMs !== undefined) pauses.push(facts.restMs);
       },
@@ -399,7 +396,6 @@ describe('a refused password', () => {
     await leave();
     expect(log.pauses).toEqual([1_000, 2_000, 4_000]);
     expect(log.logger.warnings).toHaveLength(1);
-    expect(log.infos).toEqual([]);
   });
 
   it('is over when the group has joined again, and the next one is told of as the first', async () => {
@@ -409,12 +405,15 @@ describe('a refused password', () => {
       await until(() => log.joins() === outage + 1);
       const place = log.give(4);
       await place.take();
-      await until(() => log.infos.length === outage);
+      await until(() => log.logger.warnings.length === 2 * outage);
     }
     await leave();
     expect(log.pauses).toEqual([1_000, 1_000]);
-    expect(log.logger.warnings).toHaveLength(2);
-    expect(log.infos).toEqual(Array(2).fill('The group g goes on.'));
+    const [rests, goesOn] = [
+      'The group g rests: joining the group g: wrong password',
+      'The group g goes on.',
+    ];
+    expect(log.logger.warnings).toEqual([rests, goesOn, rests, goesOn]);
   });
 
   it('of a group that was given work is tried ever more slowly as well', async () => {
@@ -427,7 +426,7 @@ describe('a refused password', () => {
       if (refused < 3) await until(() => log.joins() === refused + 1);
     }
     await leave();
-    expect([log.pauses, log.logger.warnings.length, log.infos]).toEqual([[1_000, 2_000, 4_000], 1, []]);
+    expect([log.pauses, log.logger.warnings.length]).toEqual([[1_000, 2_000, 4_000], 1]);
   });
 
   it('that no file holds ends the consumer with what to do', async () => {
