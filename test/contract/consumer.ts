@@ -353,6 +353,20 @@ export function consumerContract(name: string, open: () => Promise<ConsumedLog>)
       expect(tries).toEqual(['Filed 1', ...Array.from({ length: 7 }, (_, i) => `Priced ${i + 1}`)]);
     });
 
+    it('a question of the program that throws ends it with a code, at the event, and none is given up over it', async () => {
+      await writer.write({ id: 'a', status: 'Filed' });
+      const cause = new TypeError('the question is wrong');
+      const isRetriable = (): never => {
+        throw cause;
+      };
+      const options = ofGroup(new AbortController(), {
+        retry: { isRetriable },
+        onFailure: 'dead-letter' as const,
+      });
+      const consuming = connected().consume(options, () => Promise.reject(new Error('an outage')));
+      await expect(consuming).rejects.toMatchObject({ code: 'CONSUMER_HANDLER_FAILED', cause });
+    });
+
     it('hands over batches of one partition, and begins where a database of the program stands', async () => {
       for (let i = 0; i < 10; i++)
         await writer.write({ id: 'a', status: `s${i}` }, { id: 'b', status: `s${i}` });
