@@ -1,5 +1,6 @@
 import { valueDecoder } from '../avro/codec/record-decoder';
 import { feedSchemas, type RecordSchema, readSchema } from '../avro/schemas';
+import { HighwaterError } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
 import type { TopicEnds } from '../log/consumer-log';
 import { feedTopics } from '../log/topics';
@@ -48,6 +49,7 @@ export function highwaterLog(
   ) {
     return async (given: Options, handler: Handler): Promise<void> => {
       checkConsume(given, names);
+      if (closing.signal.aborted) throw new HighwaterError('LOG_CLOSED', 'the log was closed');
       warnIfMissing(log, logger);
       await tracked(takePart(given, (jobDeps) => jobOf(given, handler, jobDeps), deps));
     };

@@ -367,6 +367,13 @@ export function consumerContract(name: string, open: () => Promise<ConsumedLog>)
       await expect(consuming).rejects.toMatchObject({ code: 'CONSUMER_HANDLER_FAILED', cause });
     });
 
+    it('of a log that was closed fails, where it would only seem to have ended', async () => {
+      const log = connected();
+      await log.close();
+      const consuming = log.consume(ofGroup(new AbortController(), {}), () => undefined);
+      await expect(consuming).rejects.toMatchObject({ code: 'LOG_CLOSED' });
+    });
+
     it('hands over batches of one partition, and begins where a database of the program stands', async () => {
       for (let i = 0; i < 10; i++)
         await writer.write({ id: 'a', status: `s${i}` }, { id: 'b', status: `s${i}` });
