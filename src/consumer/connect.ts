@@ -91,7 +91,7 @@ export function highwaterLog(
     const isAtEnd = from === 'end';
     const look = async () => {
       const found = await log.ends(topic, 'reachable', signal);
-      warnIfNoTopic(topic, found, logger, follow);
+      warnIfNoTopic(topic, found, logger, { isAwaited: follow });
       return found;
     };
     const { topicId, ends } = isAtEnd ? await look() : BEGINNING;

@@ -1,6 +1,6 @@
 import { errorKinds, HighwaterError } from '../errors';
 import type { ConsumerLog, TopicEnds } from '../log/consumer-log';
-import type { Logger } from '../logging/logger';
+import type { LogFacts, Logger } from '../logging/logger';
 
 type Missing = Pick<ConsumerLog, 'missing'>;
 
@@ -25,8 +25,17 @@ export function assertLog(log: Missing): void {
 /**
  * Names a topic that is not there, for its reader: it may come to be, or the name may be a wrong one.
  * @param ends of the topic, as the log says them
+ * @param isAwaited whether it is read once it exists
  */
-export function warnIfNoTopic(topic: string, { ends }: TopicEnds, logger: Logger, isAwaited = true): void {
+export function warnIfNoTopic(
+  topic: string,
+  { ends }: TopicEnds,
+  logger: Logger,
+  { isAwaited = true, facts }: { readonly isAwaited?: boolean; readonly facts?: LogFacts } = {},
+): void {
   if (ends.size > 0) return;
-  logger.warn(`The topic ${topic} does not exist yet${isAwaited ? '; it is read once it exists' : ''}.`);
+  logger.warn(
+    `The topic ${topic} does not exist yet${isAwaited ? '; it is read once it exists' : ''}.`,
+    facts,
+  );
 }

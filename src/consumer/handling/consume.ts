@@ -70,7 +70,7 @@ export async function takePart(
     for (const topic of topics) {
       if (atCall.has(topic)) continue;
       const found = await log.ends(topic, 'reachable', stopped.signal);
-      warnIfNoTopic(topic, found, logger);
+      warnIfNoTopic(topic, found, logger, { facts: { group: groupId } });
       atCall.set(topic, found);
     }
   }
