@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { targetOf } from '../config/deliveries';
 import { type Config, loadConfig } from '../config/load-config';
 import { configError } from '../config/mistake';
@@ -57,6 +58,7 @@ export function startDeliveries(
   const { secrets } = config;
   const closing = new AbortController();
   const signal = AbortSignal.any([context.signal, closing.signal]);
+  setMaxListeners(0, signal); // every delivery waits on it
   const deps = { open, logger, secrets, feedOf: feedsByTopic(config), signal };
   const ended = Promise.all(
     all.map(([delivery, target]) => {

@@ -59,12 +59,15 @@ const to = z
     return z.NEVER;
   });
 
+const topicsText =
+  'names of topics, such as ipos.deal-status, of letters, digits, dots, dashes and underscores';
+
 /** One section of `deliveries`. Descriptions are printed in the reference page. */
 export const deliverySettings = z.strictObject(
   {
-    topics: list('names of topics, such as ipos.deal-status').describe(
-      'Topics whose events are delivered, without prefix.',
-    ),
+    topics: list(topicsText)
+      .refine((names) => names.every((name) => /^[A-Za-z0-9._-]{1,249}$/.test(name)), { error: topicsText })
+      .describe('Topics whose events are delivered, without prefix.'),
     where: z
       .record(z.string(), condition, { error: 'fields of the event, each with its values' })
       .default({})

@@ -1,15 +1,15 @@
 import { valueDecoder } from '../avro/codec/record-decoder';
 import { feedSchemas, type RecordSchema, readSchema } from '../avro/schemas';
-import { errorKinds, HighwaterError } from '../errors';
+import { HighwaterError } from '../errors';
 import type { FeedDefinition } from '../feeds/definition';
-import type { ConsumerLog, TopicEnds } from '../log/consumer-log';
+import type { TopicEnds } from '../log/consumer-log';
 import { feedTopics } from '../log/topics';
-import type { Logger } from '../logging/logger';
 import { eventFilter, type LogEvent, toEvent } from './event';
 import { takePart } from './handling/consume';
 import { batchJob, eventJob, type JobDeps } from './handling/handlers';
 import type { PartitionJob } from './handling/partition-work';
 import type { HighwaterLog } from './highwater-log';
+import { assertLog, warnIfMissing, warnIfNoTopic } from './missing';
 import { type ConnectOptions, type Opened, openLog, wrongOptions } from './open-log';
 import type { ConsumeOptions, GroupConsumeOptions, ReadOptions } from './options';
 import { openTable } from './table';
@@ -49,6 +49,7 @@ export function highwaterLog(
   ) {
     return async (given: Options, handler: Handler): Promise<void> => {
       checkConsume(given, names);
+      if (closing.signal.aborted) throw new HighwaterError('LOG_CLOSED', 'the log was closed');
       warnIfMissing(log, logger);
       await tracked(takePart(given, (jobDeps) => jobOf(given, handler, jobDeps), deps));
     };
@@ -88,10 +89,22 @@ export function highwaterLog(
   ): AsyncGenerator<LogEvent> {
     const wanted = eventFilter(where);
     const isAtEnd = from === 'end';
-    const { topicId, ends } = isAtEnd ? await log.ends(topic, 'reachable', signal) : BEGINNING;
+    const look = async () => {
+      const found = await log.ends(topic, 'reachable', signal);
+      warnIfNoTopic(topic, found, logger, { isAwaited: follow });
+      return found;
+    };
+    const { topicId, ends } = isAtEnd ? await look() : BEGINNING;
     if (isAtEnd && !follow) return;
+    // Beside the reading, which tells of every failure itself, and waits longer for the brokers.
+    if (follow && !isAtEnd) void look().catch(() => undefined);
     const records = follow ? log.follow(topic, ends, signal, topicId) : log.load(topic, signal);
-    for await (const record of records) if (wanted(record)) yield await toEvent(record, decoder);
+    let isEmpty = true;
+    for await (const record of records) {
+      isEmpty = false;
+      if (wanted(record)) yield await toEvent(record, decoder);
+    }
+    if (isEmpty && !follow) await look();
   }
 }
 
@@ -129,22 +142,4 @@ export function knownSchemas(feeds: readonly FeedDefinition[]): RecordSchema[] {
     return [record, envelope, ...transitions.values()];
   });
   return [...own, readSchema('source-offset.avsc'), readSchema('dead-letter.avsc')];
-}
-
-/**
- * Names a log that is not there, for a reader that waits for it: the publisher may start later, or the folder may be a wrong one.
- */
-function warnIfMissing(log: Pick<ConsumerLog, 'missing'>, logger: Logger): void {
-  const file = log.missing();
-  if (file === null) return;
-  logger.warn(`There is no log in ${file} yet (LOG_MISSING).`, {
-    now: 'It is read once it exists.',
-    remedy: errorKinds.LOG_MISSING.remedy,
-  });
-}
-
-/** @throws HighwaterError LOG_MISSING for a reader that would not wait */
-function assertLog(log: Pick<ConsumerLog, 'missing'>): void {
-  const file = log.missing();
-  if (file !== null) throw new HighwaterError('LOG_MISSING', `there is no log in ${file} yet`);
 }

@@ -58,11 +58,11 @@ export async function outliving(
   work: (hasJoined: () => void) => Promise<void>,
 ): Promise<void> {
   let restMs = FIRST_REST_MS;
-  /** The refusal that people were told of, and how often a file had been replaced then. */
-  let told = '';
+  /** The codes of the refusals that people were told of: once each, however often a file is replaced meanwhile. */
+  const told = new Set<Refusal['code']>();
   const over = (): void => {
-    if (told !== '') logger.info(`The group ${groupId} goes on.`);
-    told = '';
+    if (told.size > 0) logger.warn(`The group ${groupId} goes on.`);
+    told.clear();
     restMs = FIRST_REST_MS;
   };
   for (;;) {
@@ -70,7 +70,8 @@ export async function outliving(
     let settled: NodeJS.Timeout | undefined;
     const hasJoined = () => {
       // A registry that refuses the login of a group may be asked for nothing for a while.
-      settled ??= setTimeout(over, told.startsWith('KAFKA') ? settledMs : LONGEST_REST_MS).unref();
+      const isOfBrokers = [...told].every((code) => code.startsWith('KAFKA'));
+      settled ??= setTimeout(over, isOfBrokers ? settledMs : LONGEST_REST_MS).unref();
     };
     try {
       return await work(hasJoined).finally(() => clearTimeout(settled));
@@ -86,14 +87,14 @@ export async function outliving(
       }
       if (signal.aborted) return;
       logger.debug('the group rests', { groupId, restMs, error });
-      if (told !== `${code} ${changes}`) {
+      if (!told.has(code)) {
         logger.warn(`The group ${groupId} rests: ${message}`, {
           code,
           now: 'It goes on as soon as the file is replaced; until then it tries again ever more slowly.',
           remedy: error.remedy,
         });
       }
-      told = `${code} ${changes}`;
+      told.add(code);
       const until = performance.now() + restMs;
       while (!signal.aborted && performance.now() < until && (await rotation.look()) === changes)
         await pause(LOOK_MS, signal);

@@ -3,6 +3,7 @@ import type { FeedTopics, LogRecord } from '../log/commit-log';
 import type { ConsumerLog } from '../log/consumer-log';
 import { type LogEvent, toEvent } from './event';
 import type { ConsumeDeps } from './handling/consume';
+import { warnIfNoTopic } from './missing';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -44,7 +45,7 @@ export interface TableOptions<R = Row> {
   readonly signal?: AbortSignal;
 }
 
-export interface TableDeps extends Pick<ConsumeDeps, 'log' | 'decoder' | 'closing'> {
+export interface TableDeps extends Pick<ConsumeDeps, 'log' | 'decoder' | 'logger' | 'closing'> {
   readonly topics: Pick<FeedTopics, 'changes' | 'current' | 'sourceOffset'>;
   /** Is waited for when the log is closed. */
   track(following: Promise<void>): void;
@@ -58,7 +59,7 @@ export interface TableDeps extends Pick<ConsumeDeps, 'log' | 'decoder' | 'closin
  */
 export async function openTable(
   { onChange, signal }: TableOptions,
-  { log, decoder, topics, closing, track }: TableDeps,
+  { log, decoder, logger, topics, closing, track }: TableDeps,
 ): Promise<Table> {
   const ownEnd = new AbortController();
   const over = joinSignals([ownEnd.signal, closing, ...(signal === undefined ? [] : [signal])]);
@@ -82,6 +83,7 @@ export async function openTable(
 
   async function load(): Promise<TableStart> {
     const found = await startTable(log, topics, over.signal);
+    warnIfNoTopic(topics.changes.name, found, logger);
     incarnation = found.incarnation;
     for (const [id, { record, seq }] of found.images) {
       seqs.set(id, seq);

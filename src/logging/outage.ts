@@ -4,7 +4,10 @@ import type { Logger } from './logger';
 /** After so long people are told. */
 export const TELL_MS = 10_000;
 
-/** Something that is tried again and again. People are told once if it does not succeed for 10 s, and when it succeeds again. */
+/**
+ * Something that is tried again and again. People are told once if it does not succeed for 10 s, and when it succeeds again: at the
+ * same level, since who is told only of the beginning waits for the end.
+ */
 export class Outage {
   private timer: NodeJS.Timeout | null = null;
   private isTold = false;
@@ -31,7 +34,7 @@ export class Outage {
     clearTimeout(this.timer);
     this.timer = null;
     this.failure = null;
-    if (this.isTold) this.logger.info(how);
+    if (this.isTold) this.logger.warn(how);
     this.isTold = false;
   }
 

@@ -35,7 +35,7 @@ export function imageFiles(folder: string | null, topic: string, feed: string, l
   const inMemory = 'The images of the feed stay in memory, which takes about 1 KB for each record.';
   const facts = { feed, folder };
   const onWriteError = (error: Error | null): void => {
-    if (error === null) logger.info(`Images of feed ${feed} go into the file again.`, facts);
+    if (error === null) logger.warn(`Images of feed ${feed} go into the file again.`, facts);
     else
       logger.warn(`Images of feed ${feed} cannot be written to the file: ${error.message}.`, {
         ...facts,

@@ -70,12 +70,16 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
     });
 
     describe('ends, and all that a topic holds,', () => {
-      it('are nothing while there is no such topic', async () => {
+      it.each([
+        ['while there is no such topic', 'ipos'],
+        ['if Kafka takes no topic of that name', 'a b/ö'],
+      ])('are nothing %s', async (_, name) => {
+        const topic = `${harness.prefix}${name}`;
         for (const at of ['committed', 'written', 'reachable'] as const) {
-          const { topicId, ends } = await log.ends(changes(), at, deadline());
+          const { topicId, ends } = await log.ends(topic, at, deadline());
           expect([topicId, ends]).toEqual([null, new Map()]);
         }
-        expect(await collect(log.load(changes(), deadline()))).toStrictEqual([]);
+        expect(await collect(log.load(topic, deadline()))).toStrictEqual([]);
       });
 
       it('are of every partition, behind the last record', async () => {
@@ -262,6 +266,13 @@ export function consumerLogContract(name: string, makeHarness: () => Promise<Con
         await publishAll('2', current());
         await until(() => one.handled.length === 2 * keys.length);
         expect(said(one)).toEqual(all('1', '2'));
+      });
+
+      it('is given the other topics if Kafka takes no topic of the name of one', async () => {
+        await publishAll('1');
+        const one = start(log, { topics: [`${harness.prefix}a b/ö`, changes()] });
+        await until(() => one.handled.length === keys.length);
+        expect(said(one)).toEqual(all('1'));
       });
 
       it('is told when its place is after the end, and the other partitions go on', async () => {

@@ -147,6 +147,31 @@ export function consumerContract(name: string, open: () => Promise<ConsumedLog>)
       await second.stop();
     });
 
+    it('is told of a topic that is not there, however it reads it, and of no other', async () => {
+      const logger = quietLogger();
+      const log = connect({ ...consumed.connect, logger });
+      logs.push(log);
+      const told = (topic: string, rest = '; it is read once it exists') =>
+        `The topic ${consumed.topicPrefix}${topic} does not exist yet${rest}.`;
+      await writer.write({ id: 'a', status: 'Filed' });
+      await log.table('ipos');
+      expect(await collect(log.read('ipos'))).toHaveLength(1);
+      expect(logger.warnings.splice(0)).toStrictEqual([]);
+
+      const table = await log.table('analysts');
+      expect([table.size, logger.warnings.splice(0)]).toEqual([0, [told('analysts')]]);
+      expect(await collect(log.read('offerings'))).toStrictEqual([]);
+      expect(logger.warnings.splice(0)).toEqual([told('offerings', '')]);
+      for (const from of ['beginning', 'end'] as const) {
+        const stop = new AbortController();
+        const reading = collect(log.read('offerings', { follow: true, from, signal: stop.signal }));
+        await until(() => logger.warnings.length === 1);
+        expect(logger.warnings.splice(0)).toEqual([told('offerings')]);
+        stop.abort();
+        expect(await reading).toStrictEqual([]);
+      }
+    });
+
     it('takes up a topic that comes to be later with all that it holds, also from the end', async () => {
       const log = connected();
       const events: unknown[] = [];
@@ -326,6 +351,27 @@ export function consumerContract(name: string, open: () => Promise<ConsumedLog>)
         },
       );
       expect(tries).toEqual(['Filed 1', ...Array.from({ length: 7 }, (_, i) => `Priced ${i + 1}`)]);
+    });
+
+    it('a question of the program that throws ends it with a code, at the event, and none is given up over it', async () => {
+      await writer.write({ id: 'a', status: 'Filed' });
+      const cause = new TypeError('the question is wrong');
+      const isRetriable = (): never => {
+        throw cause;
+      };
+      const options = ofGroup(new AbortController(), {
+        retry: { isRetriable },
+        onFailure: 'dead-letter' as const,
+      });
+      const consuming = connected().consume(options, () => Promise.reject(new Error('an outage')));
+      await expect(consuming).rejects.toMatchObject({ code: 'CONSUMER_HANDLER_FAILED', cause });
+    });
+
+    it('of a log that was closed fails, where it would only seem to have ended', async () => {
+      const log = connected();
+      await log.close();
+      const consuming = log.consume(ofGroup(new AbortController(), {}), () => undefined);
+      await expect(consuming).rejects.toMatchObject({ code: 'LOG_CLOSED' });
     });
 
     it('hands over batches of one partition, and begins where a database of the program stands', async () => {

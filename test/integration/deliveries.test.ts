@@ -7,7 +7,7 @@ import { openLocalLog } from '../../src/log/local/local-log';
 import { startSimulator } from '../../src/simulator/simulator';
 import { authority } from '../support/certificates';
 import { type ChangeWriter, changeWriter } from '../support/change-writer';
-import { commandsHere, jsonLines, outcome } from '../support/cli';
+import { commandsInFolder, jsonLines, outcome } from '../support/cli';
 import { askDoctor } from '../support/doctor';
 import { endsWithTest } from '../support/ends';
 import { openEvents } from '../support/event-stream';
@@ -19,7 +19,7 @@ import { until } from '../support/until';
 
 /** `highwater deliver`, against real receivers. */
 
-const { folder, file, here, done } = commandsHere();
+const { folder, file, here, done, start } = commandsInFolder();
 const [SECRET, NEXT] = ['a', 'b'].map(
   (letter) => `whsec_${Buffer.from(letter.repeat(32)).toString('base64')}`,
 );
@@ -258,6 +258,19 @@ it('a receiver that is not there, gives no answer or has a foreign certificate i
     );
   expect(run.stderr().match(/The delivery d2 of/g)).toHaveLength(1);
 }, 120_000);
+
+it('a dozen deliveries in one process, whose topic is not there yet, say so by name, and Node.js warns of no leak', async () => {
+  await publisher();
+  const names = Array.from({ length: 12 }, (_, i) => `d${i}`);
+  deliveries(Object.fromEntries(names.map((name) => [name, '{ webhook: "http://127.0.0.1:1" }'])), {
+    topic: 'offerings',
+  });
+  const run = start(['deliver']);
+  for (const name of names)
+    await run.sees(new RegExp(`offerings does not exist yet.*group=delivery-${name}\\b`), 'stderr');
+  await run.stop();
+  expect(run.stderr()).not.toContain('MaxListeners');
+});
 
 it('prints what would be sent, sends nothing and keeps no position', async () => {
   const { write } = await publisher();

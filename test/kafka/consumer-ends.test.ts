@@ -11,14 +11,20 @@ import { type SharedServers, sharedServers, uniquePrefix } from '../support/serv
 let servers: SharedServers;
 let dist: string;
 let topic: string;
+/** Two events. */
+let small: string;
 
 beforeAll(async () => {
   [servers, dist] = await Promise.all([sharedServers(), build()]);
   topic = `${uniquePrefix()}large`;
+  small = `${uniquePrefix()}small`;
   const kafka = new Kafka({ brokers: servers.brokers.split(','), logLevel: logLevel.NOTHING });
   const [admin, producer] = [kafka.admin(), kafka.producer()];
   await admin.connect();
-  await createTopics(admin, [{ topic, numPartitions: 2 }]);
+  await createTopics(admin, [
+    { topic, numPartitions: 2 },
+    { topic: small, numPartitions: 1 },
+  ]);
   await admin.disconnect();
   await producer.connect();
   // More than a broker gives in one answer.
@@ -26,6 +32,7 @@ beforeAll(async () => {
     const value = Buffer.alloc(800_000, i);
     await producer.send({ topic, messages: [0, 1].map((partition) => ({ partition, key: 'k', value })) });
   }
+  await producer.send({ topic: small, messages: ['a', 'b'].map((key) => ({ key, value: null })) });
   await producer.disconnect();
 });
 
@@ -85,6 +92,23 @@ it('a log that is closed at any time ends the process', async () => {
       await sleep(wait);
       await Promise.all([log.close(), log.close()]);
       await Promise.all([table, consuming, reading]);
+    }`;
+  expect(await run(program)).toEqual(ended);
+});
+
+it('a group that wrote a dead letter ends the process with its signal, and so does one after it', async () => {
+  const program = `
+    for (const group of ['one', 'two']) {
+      const stop = new AbortController();
+      let events = 0;
+      const options = { topics: ['${small}'], from: 'beginning', onFailure: 'dead-letter', retry: { attempts: 1 } };
+      await log.consume({ group: '${small}-' + group, signal: stop.signal, ...options }, () => {
+        if (events++ === 0) throw new Error('cannot be handled');
+        stop.abort();
+      });
+      const letters = [];
+      for await (const letter of log.read('${small}-' + group + '.dead-letters')) letters.push(letter.key);
+      if (letters.join() !== 'a') throw new Error(letters.join());
     }`;
   expect(await run(program)).toEqual(ended);
 });

@@ -11,6 +11,7 @@ interface Workload {
   readonly metadata: { readonly name: string };
   readonly spec: {
     readonly replicas: number;
+    readonly podManagementPolicy?: string;
     readonly template: {
       readonly metadata: { readonly labels: Readonly<Record<string, string>> };
       readonly spec: PodSpec;
@@ -129,6 +130,15 @@ describe('deploy/kubernetes', () => {
     const own = ({ volumeMounts: _, ...rest }: Container) => rest;
     expect(own(container(workloads.embedded))).toEqual(own(container(workloads.kafka)));
     expect(workloads.embedded.spec.replicas).toBe(1);
+  });
+
+  it('rolls settings out to a pod that is not ready', () =>
+    expect(workloads.embedded.spec.podManagementPolicy).toBe('Parallel'));
+
+  it('gives each namespace a job of its own in Prometheus: `<namespace>/highwater`, as every pod has the same labels', () => {
+    const { spec } = parse(read('monitoring/pod-monitor.yaml')) as { readonly spec: object };
+    expect(spec).not.toHaveProperty('jobLabel');
+    expect(spec).not.toHaveProperty('namespaceSelector');
   });
 
   it('has the alerts of ops/alerts.yaml (UPDATE_DOCS=1 writes them)', () => {

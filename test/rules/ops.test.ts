@@ -124,6 +124,13 @@ describe('ops/alerts.yaml', () => {
 describe('ops/dashboard.json', () => {
   it.each(queries)('%s', (query) => expect(wrongIn(query)).toStrictEqual([]));
 
+  it('mixes no installations', () => {
+    for (const query of queries) {
+      const groups = query.match(/ by \([^)]*\)/g) ?? [];
+      expect(groups.filter((group) => !group.startsWith(' by (job, '))).toStrictEqual([]);
+    }
+  });
+
   it('is of one data source, which is chosen when it is looked at', () => {
     const variables = dashboard.templating.list;
     expect(variables.filter(({ type }) => type === 'datasource').map(({ name }) => name)).toEqual([

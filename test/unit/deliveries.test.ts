@@ -58,6 +58,11 @@ it.each(
       `{ ${hook} }`,
       'deliveries.desk.topics (highwater.yaml, line 2): is not set, expected names of topics',
     ],
+    'a name that no topic has': [
+      `{ topics: [ipos, "a b"], ${hook} }`,
+      'deliveries.desk.topics (highwater.yaml, line 2): found ["ipos","a b"], expected names of topics, such as ipos.deal-status, of letters',
+    ],
+    'names in one text, one of them a path': [`{ topics: "ipos, a/b", ${hook} }`, 'expected names of topics'],
     'no receiver': [
       '{ topics: [ipos] }',
       'deliveries.desk.to (highwater.yaml, line 2): is not set, expected webhook',

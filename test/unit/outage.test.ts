@@ -4,8 +4,9 @@ import { Outage } from '../../src/logging/outage';
 const said: string[] = [];
 const logger = {
   error: () => undefined,
-  warn: (message: string, facts: unknown) => void said.push(`${message} ${JSON.stringify(facts)}`),
-  info: (message: string) => void said.push(message),
+  warn: (message: string, facts?: object) =>
+    void said.push(facts === undefined ? message : `${message} ${JSON.stringify(facts)}`),
+  info: () => undefined,
   debug: () => undefined,
 };
 const reading = () => new Outage('Reading t', logger);

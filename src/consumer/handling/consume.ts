@@ -6,6 +6,7 @@ import type { ProducerRecord } from '../../log/commit-log';
 import type { AssignedPartition, ConsumerLog, TopicEnds } from '../../log/consumer-log';
 import type { Logger } from '../../logging/logger';
 import { eventFilter } from '../event';
+import { warnIfNoTopic } from '../missing';
 import type { GroupConsumeOptions } from '../options';
 import { outliving, type Refusals } from '../refusals';
 import { deadLetter, deadLetterTopic, withoutValue } from './dead-letters';
@@ -69,8 +70,7 @@ export async function takePart(
     for (const topic of topics) {
       if (atCall.has(topic)) continue;
       const found = await log.ends(topic, 'reachable', stopped.signal);
-      if (found.ends.size === 0)
-        logger.warn(`The topic ${topic} does not exist yet; it is read once it exists.`);
+      warnIfNoTopic(topic, found, logger, { facts: { group: groupId } });
       atCall.set(topic, found);
     }
   }

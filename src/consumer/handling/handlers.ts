@@ -82,7 +82,10 @@ export function batchJob(
       revoked,
       isPassing,
       outage,
-    );
+    ).catch((error: unknown) => {
+      // `isRetriable` or `pauseMs` of the program. No event is given up over their fault.
+      throw failed(records[0]!, error, tries);
+    });
     if (outcome.ok) return true;
     if (revoked.aborted) return false;
     const { error } = outcome;

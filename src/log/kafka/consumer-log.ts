@@ -101,7 +101,11 @@ export function openKafkaConsumerLog({ kafka: target, appId, logger }: KafkaRead
       closing.signal.throwIfAborted();
       const member = joinConsumerGroup(group, deps);
       members.add(member);
-      const left = () => member.leave().then(() => members.delete(member));
+      const left = async () => {
+        await member.leave();
+        members.delete(member);
+        if (members.size === 0) shared.rest();
+      };
       member.over.then(left, left);
       return member;
     },

@@ -20,7 +20,7 @@ export function appender(
   kafka: Kafka,
   cluster: TopicDeps['cluster'],
   closing: AbortSignal,
-): Pick<CommitLog, 'append' | 'close'> {
+): Pick<CommitLog, 'append' | 'close'> & { rest(): void } {
   const layouts = new Map<string, TopicLayout>();
   let producer: Producer | null = null;
   /** Calls run one after another, which keeps the order of a key's records. */
@@ -86,6 +86,13 @@ export function appender(
       const open = producer;
       producer = null;
       await open?.disconnect().catch(() => undefined);
+    },
+    /** Ends the connection behind the writes under way, since it would keep the process alive. The next write makes another one. */
+    rest() {
+      last = last.then(() => {
+        if (producer !== null) drop(producer);
+        producer = null;
+      });
     },
   };
 }

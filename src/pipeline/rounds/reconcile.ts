@@ -100,7 +100,7 @@ export async function reconcile(
       else records.witness(id);
     }
   };
-  /** Of a poll as well, which has a source of its own. */
+  /** A poll, which has a source of its own, calls it too. */
   const witness = (rows: readonly unknown[], end?: ScanEnd): void => {
     latest = end;
     see({ rows });

@@ -6,6 +6,7 @@ import { feedTopics } from '../../../src/log/topics';
 import { createRandom } from '../../../src/simulator/random';
 import { type ModelRecord, modelConsumerLog } from '../../support/model-consumer-log';
 import { runs } from '../../support/runs';
+import { quietLogger } from '../../support/source';
 import { until } from '../../support/until';
 
 type Row = { readonly n: number };
@@ -13,7 +14,7 @@ type Row = { readonly n: number };
 const topics = feedTopics({ name: 'ipos', topic: 'ipos', transitions: [] }, '');
 const [changes, current, sourceOffset] = [topics.changes.name, topics.current.name, topics.sourceOffset.name];
 
-const unclosed = { closing: new AbortController().signal, track: () => undefined };
+const unclosed = { closing: new AbortController().signal, logger: quietLogger(), track: () => undefined };
 
 /** Values of the model are JSON. */
 const decoder: Decoder = {
@@ -193,6 +194,7 @@ describe('a table that is closed while it is loaded', () => {
         decoder: slow,
         topics,
         closing: closing.signal,
+        logger: quietLogger(),
         track: () => undefined,
       },
     );

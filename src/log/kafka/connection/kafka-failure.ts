@@ -263,6 +263,11 @@ export function isProtocolError(error: unknown, ...types: readonly string[]): bo
   return type !== null && types.includes(type);
 }
 
+/** Whether the brokers have no topic of a name, because there is none yet, or because Kafka takes none of that name. */
+export function isOfMissingTopic(error: unknown): boolean {
+  return isProtocolError(error, 'UNKNOWN_TOPIC_OR_PARTITION', 'INVALID_TOPIC_EXCEPTION');
+}
+
 /**
  * The producer was refused because it is not the latest of its transactional id: another one took over, or its transaction ran into
  * its timeout. Brokers do not tell these apart.

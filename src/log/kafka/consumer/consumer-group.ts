@@ -97,7 +97,7 @@ export function joinConsumerGroup(options: GroupOptions, deps: ReadingDeps): Gro
     },
     work: { finish: async () => placement?.finish(), lost: () => placement?.lost() },
     confirmed() {
-      if (contact.regained()) logger.info(`The group ${groupId} can be reached again.`);
+      if (contact.regained()) logger.warn(`The group ${groupId} can be reached again.`);
       expiry.refresh();
     },
     failed,

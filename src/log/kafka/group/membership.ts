@@ -163,7 +163,7 @@ export function groupMembership(
   }
 
   function isReached(): void {
-    if (contact.regained()) logger.info('The other instances can be asked again.');
+    if (contact.regained()) logger.warn('The other instances can be asked again.');
     news.emit('said');
   }
 

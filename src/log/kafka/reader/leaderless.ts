@@ -126,7 +126,7 @@ export class LeaderlessNotes {
     if (!isLeaderless(cluster, { topic, partition })) {
       this.noted.delete(name);
       if (note.isTold)
-        this.logger.info(`Partition ${partition} of topic ${topic} has a leader again and is read on.`);
+        this.logger.warn(`Partition ${partition} of topic ${topic} has a leader again and is read on.`);
       return false;
     }
     this.noted.set(name, note);

@@ -4,7 +4,7 @@ import type { Logger } from '../../../logging/logger';
 import type { LogRecord } from '../../commit-log';
 import type { CommandTarget } from '../connection/admin-commands';
 import type { Cluster } from '../connection/cluster';
-import { type Asked, kafkaFailure, protocolType } from '../connection/kafka-failure';
+import { type Asked, isOfMissingTopic, kafkaFailure } from '../connection/kafka-failure';
 import { type Persistence, persistently } from '../connection/persistently';
 import { fetchRound, type PartitionPosition } from './partition-reader';
 
@@ -89,7 +89,7 @@ export async function knowTopic(cluster: Cluster, topic: string): Promise<boolea
     await cluster.addMultipleTargetTopics([topic]);
     return true;
   } catch (error) {
-    if (protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return false;
+    if (isOfMissingTopic(error)) return false;
     throw error;
   }
 }

@@ -25,7 +25,7 @@ export function queueWatch(logger: Logger, onThrottled: (ms: number) => void) {
         if (!ms) {
           if (overAt === null || now < overAt) return;
           overAt = null;
-          logger.info('Quotas of the brokers no longer hold this client back.');
+          logger.warn('Quotas of the brokers no longer hold this client back.');
           return;
         }
         onThrottled(ms);
