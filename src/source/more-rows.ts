@@ -64,7 +64,7 @@ const remainingName = new RegExp(`^remaining(${totalWords})+$`);
 /** As some of these are estimates, a whole answer may have less. */
 const maybeTotal =
   /^(count|nbhits|num(berof)?results|estimatedtotal(hits|results|count)?|hits|results?count|records?count|items?count|rows?count)$/;
-const pagesName = /^(total|numberof|numof|num|nb)pages$|^pages?count$|^pages(total)?$|^lastpage$|^pagetotal$/;
+const pagesName = /^(total|numberof|numof|num|nb)pages$|^pages(count|total)?$|^lastpage$|^pagetotal$/;
 /** Members that hold what an answer says about its rows. */
 const aboutRows =
   /meta|pag(e|ing|inat(ion|or))|info|continu|cursor|link|next|response|result|^(counts?|hits|totals?|additionaldata)$/;
@@ -115,10 +115,9 @@ export function signsOfMore(
   const members = membersBeside(body, rowsPath);
   const links = linkSigns(members, body, rowsPath);
   const inHeaders = Object.entries(headers).flatMap(([name, value = '']) => membersInHeader(name, value));
-  const flags = [
-    ...members.flatMap((member) => flagOf(member, rowsPath)),
-    ...inHeaders.flatMap((member) => flagOf(member, '')).map(ofHeader),
-  ];
+  const flags = members.flatMap((member) => flagOf(member, rowsPath));
+  // One that says no may be about another matter, such as a text that was not cut.
+  const headerFlags = inHeaders.flatMap((member) => flagOf(member, '')).map(ofHeader);
   const totals = [
     ...inHeaders.flatMap((member) => totalOf(member, '', count)).map(ofHeader),
     ...members.flatMap((member) => totalOf(member, rowsPath, count)),
@@ -132,7 +131,7 @@ export function signsOfMore(
     ...(isLinked ? [header] : []),
     ...Object.entries(headers).flatMap(([name, value = '']) => nextInHeader(name, value)),
     ...links.filter(({ isSure }) => isSure || !isWhole),
-    ...flags.filter(({ isMore, isSure }) => isMore && (isSure || !isWhole)),
+    ...[...flags, ...headerFlags].filter(({ isMore, isSure }) => isMore && (isSure || !isWhole)),
     ...totals.filter(({ isMore }) => isMore && !isWhole),
   ];
   return signs.map(({ path, said, isSure, ...sign }) => ({
@@ -214,7 +213,6 @@ function totalInHeader(name: string, value: string, count: number): Statement[] 
   if (Number.isNaN(number) || !(isRange || isPages || bareNames(name).some((bare) => totalName.test(bare))))
     return [];
   const said = `the header ${name}: ${number}`;
-  if (bareNames(name).some((bare) => countsPage(bare, number, count))) return [];
   return [{ path: null, said, isSure: true, isMore: number > (isPages ? 1 : count) }];
 }
 
@@ -235,10 +233,6 @@ function linksOf({ path, names, value }: Member): Omit<MoreSign, 'path'> | null 
     isJsonObject(one) && [one.rel, one.relation].includes('next') && one.href !== null && one.href !== '';
   return isNamed || value.some(isNext) ? { said: `${path} has a link to the next page`, isSure: true } : null;
 }
-
-/** Whether it may be the rows of this page that are counted: at some APIs, they are at the name `pageCount`. */
-const countsPage = (name: string, number: number, count: number): boolean =>
-  name === 'pagecount' && number === count;
 
 type Statement = MoreSign & { readonly isMore: boolean };
 
@@ -264,7 +258,6 @@ function totalOf(member: Member, rowsPath: string, count: number): Statement[] {
   const isRest = remainingName.test(name);
   const isSure = isPages || isRest || totalName.test(name);
   if (Number.isNaN(number) || !(isSure || maybeTotal.test(name))) return [];
-  if (countsPage(name, number, count)) return [];
   const isMore = number > (isRest ? 0 : isPages ? 1 : count);
   return [{ ...about(member, rowsPath, { said: `${member.path}: ${number}`, isSure }), isMore }];
 }

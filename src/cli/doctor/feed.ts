@@ -51,8 +51,9 @@ async function* findings(feed: Feed, first: SourcePage, deps: ScanDeps, signal: 
   const ask: Ask = async (updatedSince, page, pageSize = probeSize(feed)) => {
     const request = { updatedSince, pageOffset: begin + page, pageSize };
     const answer = source.fetchPage(feed, request, signal);
-    // Some APIs refuse a page behind their last one.
-    const { rows } = page === 0 ? await answer : ((await unlessRefused(answer)) ?? { rows: [] });
+    // Some APIs do not know a page behind their last one.
+    const { rows } =
+      page === 0 ? await answer : ((await unlessRefused(answer, ['SOURCE_NOT_FOUND'])) ?? { rows: [] });
     return pageFacts(rows, keys);
   };
   const whole = pageFacts(first.rows, keys);

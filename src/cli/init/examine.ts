@@ -146,8 +146,8 @@ export async function examine(endpoint: Endpoint, known: Known, address: URL): P
 
 /** With so many rows or less, a page may be shorter than any that is asked for. */
 const FEW = 2;
-/** As many rows are asked for where a page has few unasked. */
-const SOME = '20';
+/** As many rows are asked for where a page has few unasked; fewer if the API refuses that. */
+const SOME = ['20', '10', '5', '3'];
 
 /**
  * The first rows of an endpoint, of which more are asked for where a page has few unasked.
@@ -166,13 +166,14 @@ async function firstRows(endpoint: Endpoint, known: Known) {
   };
   const few = isPart(opening, responseKey, known) ? await findPageSize(opening, known, askAsIs) : null;
   // Little can be told by one or two rows.
-  const askRows: AskEndpoint =
-    few === null
-      ? askAsIs
-      : (query, link) => askAsIs(link === undefined ? { [few]: SOME, ...query } : query, link);
-  const some = few === null ? opening : await askRows({});
-  const first = some.rows.length > 0 ? some : opening;
-  return { responseKey, first, few, askRows };
+  for (const size of few === null ? [] : SOME) {
+    const first = await askAsIs({ [few!]: size });
+    if (first.rows.length <= opening.rows.length) continue;
+    const askRows: AskEndpoint = (query, link) =>
+      askAsIs(link === undefined ? { [few!]: size, ...query } : query, link);
+    return { responseKey, first, few, askRows };
+  }
+  return { responseKey, first: opening, few, askRows: askAsIs };
 }
 
 /** Whether few rows came, and there may be more: the API says so, or the user names the parameter for their number. */

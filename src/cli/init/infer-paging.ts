@@ -67,10 +67,11 @@ export async function findPageSize(
   known: KnownParameters,
   ask: AskEndpoint,
 ): Promise<string | null> {
-  if (known.size !== undefined) return known.size === '' ? null : known.size;
   const size = first.rows.length === 2 ? 3 : 2;
-  for (const name of usual.size) if ((await ask({ [name]: String(size) })).rows.length === size) return name;
-  return null;
+  for (const name of namesOf('size', known))
+    if ((await ask({ [name]: String(size) })).rows.length === size) return name;
+  // Of a list that is as short, nothing tells.
+  return first.rows.length < size ? known.size || null : null;
 }
 
 /** The longest page that the endpoint gives, of the sizes that are worth asking for; null: it gives none of them. */
@@ -78,11 +79,11 @@ export async function findMostRows(
   sizeName: string,
   ask: AskEndpoint,
 ): Promise<{ readonly size: number; readonly answer: Answer | null }> {
-  for (const size of [1000, 500, 250, 100, 50]) {
+  for (const size of [1000, 500, 250, 100, 50, 20, 10]) {
     const answer = await ask({ [sizeName]: String(size) });
     if (answer.rows.length > 0) return { size, answer };
   }
-  return { size: 20, answer: null };
+  return { size: 5, answer: null };
 }
 
 /**

@@ -196,9 +196,11 @@ describe('an endpoint of tasks', () => {
     ['two rows', 2, []],
     ['one row, and whose parameters a flag names', 1, ['--size', 'limit', '--page', 'skip']],
     ['all rows of a list of one, whose size a flag names', 1, ['--size', 'limit'], 1],
-  ])('that by default gives %s', async (_, byDefault, args, length = tasks.length) => {
+    ['one row, and at most 10', 1, [], tasks.length, 10],
+  ])('that by default gives %s', async (_, byDefault, args, length = tasks.length, most = 1_000) => {
     const { code, out } = await initTasks(
       (query) => {
+        if (Number(query.get('limit')) > most) return null;
         const from = Number(query.get('skip') ?? 0);
         const rows = filtered(query).slice(0, length);
         const page = rows.slice(from, from + Number(query.get('limit') ?? byDefault));
@@ -207,8 +209,8 @@ describe('an endpoint of tasks', () => {
       ...args,
     );
     expect(code).toBe(0);
-    expect(feeds().tasks).toMatchObject({ parameters: { pageSize: 'limit' }, pageSize: 1000 });
-    expect(out).toContain(`${length} rows`);
+    expect(feeds().tasks).toMatchObject({ parameters: { pageSize: 'limit' }, pageSize: most });
+    if (most > 10) expect(out).toContain(`${length} rows`);
     if (length > 1) expect(feeds().tasks.parameters).toMatchObject({ page: 'skip', updatedSince: 'since' });
   });
 

@@ -30,7 +30,6 @@ it.each<[object, string]>([
   [{ count: 2, meta: { pagination: { total: 3 } } }, 'meta.pagination.total: 3'],
   [{ total: { value: 3, relation: 'eq' } }, 'total.value: 3'],
   [{ meta: { last_page: 2, current_page: 1 } }, 'meta.last_page: 2'],
-  [{ meta: { pageCount: 4 } }, 'meta.pageCount: 4'],
   [{ nbPages: 4, nbHits: 2 }, 'nbPages: 4'],
   [{ numberMatched: 3, numberReturned: 2 }, 'numberMatched: 3'],
   [{ paginator: { total: 3, perPage: 2 } }, 'paginator.total: 3'],
@@ -127,6 +126,11 @@ it.each<[Readonly<Record<string, string>>]>([
   [{ 'x-total-time': '250', 'x-request-id': '7', 'content-range': '0-1/*', etag: 'next' }],
 ])('the headers %j say nothing of more rows', (headers) => {
   expect(signsOfMore(two, '', false, headers)).toEqual([]);
+});
+
+it('a header that says no does not hide a total', () => {
+  const signs = signsOfMore({ items: two, total: 500 }, 'items', false, { 'x-response-truncated': 'false' });
+  expect(signs.map(({ said }) => said)).toEqual(['total: 500']);
 });
 
 it('names the flag that is true while more rows follow', () => {
