@@ -29,15 +29,21 @@ async function lookBehind() {
   return { end: await behindFirstPage(feed, reader, 0, page), learned: reader.learned() };
 }
 
-it('a page 0 that fails once and then has no rows is still the first page', async () => {
-  const unwell = pagedSource((_, request) => {
-    if (request === 1) throw new HighwaterError('SOURCE_UNAVAILABLE', 'answered 503');
-    return [];
-  });
-  const reader = new PageReader(testFeed('ipos'), unwell, unknownPaging(30), new AbortController().signal);
-  await reader.readFirst(0);
-  expect([unwell.asked.map(({ pageOffset }) => pageOffset), reader.learned().begin]).toEqual([[0, 1, 0], 0]);
-});
+it.each([0, 1])(
+  'a page 0 that fails once and then has no rows is the first page, unless page 1 has %i rows',
+  async (count) => {
+    const unwell = pagedSource(({ pageOffset }, request) => {
+      if (request === 1) throw new HighwaterError('SOURCE_UNAVAILABLE', 'answered 503');
+      return pageOffset === 1 ? [{ id: 'r1', updated: 1_000 }].slice(0, count) : [];
+    });
+    const reader = new PageReader(testFeed('ipos'), unwell, unknownPaging(30), new AbortController().signal);
+    await reader.readFirst(0);
+    expect([unwell.asked.map(({ pageOffset }) => pageOffset), reader.learned().begin]).toEqual([
+      [0, 1, 0],
+      count,
+    ]);
+  },
+);
 
 describe('rows behind a short first page', () => {
   it('are no cap when they came between the two requests', async () => {

@@ -335,7 +335,7 @@ export class PageReader {
     if (!isRefused && one.facts.length === 0) return this.noted(from, 0, announces ? one : zero);
     // Page 0 may have failed only once, and without it, its rows would never be read.
     const again = await ask(0).catch((error) => orRefusal(error, refusals));
-    const isAnswered = again === null || hasRows(again) || (isRefused && !(again instanceof HighwaterError));
+    const isAnswered = again === null || hasRows(again) || !(hasRows(one) || again instanceof HighwaterError);
     if (isAnswered) return this.noted(from, 0, again);
     this.known = { ...this.known, begin: 1 };
     return this.noted(from, 0, one);
