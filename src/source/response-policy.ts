@@ -72,8 +72,9 @@ export interface PolicyContext
 /** The answer, and what is known of its request. */
 interface Answer extends RawResponse, PolicyContext {}
 
-/** For a number behind the first pages that the API says it does not have. */
+/** Requests for a number behind the first pages, while the API says that it has no such page. */
 const ATTEMPTS_BEHIND = 3;
+
 /** Enough of a large body to describe it in an error. */
 const HEAD_BYTES = 256 * 1024;
 
@@ -241,7 +242,7 @@ function failureOfStatus(text: string, answer: Answer): SourceFailure {
   const asked = pause === null ? '' : ` (${pause.by}: ${Math.ceil(pause.ms / 1000)} s)`;
   const found = {
     ...answered(code, `${said}${asked}${carried}`, answer),
-    // A report, and no page of a gateway: most likely pages end here, and the scan asks for the page before it as well.
+    // JSON is seldom a gateway's answer, so pages most likely end here. The scan also asks for the page before.
     ...(status === 404 && answer.isNumberBehind && isObject(value) && { attempts: ATTEMPTS_BEHIND }),
   };
   return pause === null ? found : { ...found, retryAfterMs: pause.ms };

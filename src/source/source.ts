@@ -157,7 +157,7 @@ export interface SourceFailure {
   readonly what: string;
   /** How long the API asks to wait, ms; absent if it does not say. */
   readonly retryAfterMs?: number;
-  /** So many requests are enough, this one included; left out: as many as for any failure. */
+  /** The most requests that are worth it, the first included; absent: as many as for any failure. */
   readonly attempts?: number;
 }
 

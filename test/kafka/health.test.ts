@@ -57,7 +57,7 @@ it('instances that share feeds are ready, each says which it waits for, and who 
   expect(owned.map(({ value }) => value)).toEqual([1, 1]);
 });
 
-it('an instance that waits is not ready while nobody keeps its feeds up to date, so that a roll-out stops', async () => {
+it('an instance that waits is not ready while nobody keeps its feeds up to date', async () => {
   const [first, second] = [await instance(), await instance()];
   await until(async () => isShared(await first.conditions()) && isShared(await second.conditions()));
   api().fault({ fault: { kind: 'status', status: 401 }, probability: 1 } as never);

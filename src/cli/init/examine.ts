@@ -144,9 +144,9 @@ export async function examine(endpoint: Endpoint, known: Known, address: URL): P
   };
 }
 
-/** With so many rows or less, a page may be shorter than any that is asked for. */
+/** So few rows do not show whether a page can be shorter. */
 const FEW = 2;
-/** As many rows are asked for where a page has few unasked; fewer if the API refuses that. */
+/** Sizes that are tried where a page has few rows by default, until the API takes one. */
 const SOME = ['20', '10', '5', '3'];
 
 /**
@@ -166,13 +166,14 @@ async function firstRows(endpoint: Endpoint, known: Known) {
   };
   const few = isPart(opening, responseKey, known) ? await findPageSize(opening, known, askAsIs) : null;
   // Little can be told by one or two rows.
-  for (const size of few === null ? [] : SOME) {
-    const first = await askAsIs({ [few!]: size });
-    if (first.rows.length <= opening.rows.length) continue;
-    const askRows: AskEndpoint = (query, link) =>
-      askAsIs(link === undefined ? { [few!]: size, ...query } : query, link);
-    return { responseKey, first, few, askRows };
-  }
+  if (few !== null)
+    for (const size of SOME) {
+      const first = await askAsIs({ [few]: size });
+      if (first.rows.length <= opening.rows.length) continue;
+      const askRows: AskEndpoint = (query, link) =>
+        askAsIs(link === undefined ? { [few]: size, ...query } : query, link);
+      return { responseKey, first, few, askRows };
+    }
   return { responseKey, first: opening, few, askRows: askAsIs };
 }
 

@@ -70,7 +70,7 @@ export async function findPageSize(
   const size = first.rows.length === 2 ? 3 : 2;
   for (const name of namesOf('size', known))
     if ((await ask({ [name]: String(size) })).rows.length === size) return name;
-  // A list that is as short tells nothing.
+  // A list that short cannot show whether the flag is right.
   return first.rows.length < size ? known.size || null : null;
 }
 
