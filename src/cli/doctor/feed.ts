@@ -1,5 +1,6 @@
 import type { Feed } from '../../feeds/feed';
 import { keyPaths, rowKeys } from '../../feeds/row-keys';
+import { valueAtPath } from '../../json/dotted-path';
 import { removeMembers } from '../../json/remove-members';
 import { rowsWithoutTime } from '../../pipeline/rounds/rows-without-time';
 import { type PageFacts, pageFacts, repeats } from '../../pipeline/scan/pages/page-facts';
@@ -181,9 +182,10 @@ async function saidOfMore(feed: Feed, source: Source, signal: AbortSignal): Prom
   const byHeader = { ...feed, paging: { style: 'link', from: null, followPath: true } as const };
   const { next } = await source.fetchPage(byHeader, { ...firstRequest(feed), readRows }, signal);
   const from = paging.style === 'none' ? undefined : paging.from;
+  const mayMean = !from || valueAtPath(answer, from) === undefined;
   const signs = signsOfMore(answer, responseKey, next !== null)
     // On its last page, an API may name this page again.
-    .filter(({ path, isSure }) => path !== from && (isSure || paging.style === 'none'));
+    .filter(({ path, isSure }) => path !== from && (isSure || mayMean));
   if (signs.length === 0) return null;
   const verb = signs.some(({ isSure }) => isSure) ? 'says' : 'may say';
   const all = signs.slice(0, 5).map(({ said }) => said);

@@ -161,6 +161,7 @@ describe('a feed whose paging ends at the first page', () => {
     ],
     [none, { count: 130 }, {}, 'may say that there are more rows: count: 130'],
     [cursor, { meta: { next: null, total: 130 } }, {}, 'says that there are more rows: meta.total: 130'],
+    [cursor, { meta: { count: 130 } }, {}, 'may say that there are more rows: meta.count: 130'],
     [
       link,
       { links: { next: '/tasks?x=2' } },
