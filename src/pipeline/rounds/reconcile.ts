@@ -88,58 +88,32 @@ export async function reconcile(
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
-  const { feed, state } = given;
-  const { records } = state;
-  const keys = rowKeys(feed);
-  let withoutId = 0;
-  let latest: ScanEnd | undefined;
+  const { records } = given.state;
+  const keys = rowKeys(given.feed);
+  const seen: Seen = { withoutId: 0, latest: undefined, isOld: false };
   const see = ({ rows }: { readonly rows: readonly unknown[] }): void => {
     for (const row of rows) {
       const id = keys.id(row);
-      if (id === null) withoutId++;
+      if (id === null) seen.withoutId++;
       else records.witness(id);
     }
   };
   /** A poll, which has a source of its own, calls it too. */
   const witness = (rows: readonly unknown[], end?: ScanEnd): void => {
-    latest = end;
+    seen.latest = end;
     see({ rows });
   };
+  const found: Found = { pages: 0, rows: 0, created: 0, updated: 0, ordinary: 0 };
   // A page that only tests the others may be the only one that shows a record: copies of a server differ.
   const deps = { ...given, source: sourceHeard(given.source, see) };
-  const found: Found = { pages: 0, rows: 0, created: 0, updated: 0, ordinary: 0 };
-  const missed: MissedRow[] = [];
-  const tell = teller(found, options);
-  const isMissing = (number: number) => !records.isWitnessed(number) && !records.isOutOfScope(number);
+  const work: Work = { deps, options, found, tell: teller(found, options), signal };
 
   records.forgetWitnessed();
   deps.witnesses.add(witness);
   try {
-    let isComplete = await readAll(deps, options, found, tell, 1, signal, missed);
-    if (!options.dryRun) await testFilter(deps, missed.slice(0, MOST_MISSED), signal);
-    let isOld = false;
-    const unseen = isComplete ? (await count(records, isMissing)).count : 0;
-    if (unseen > 0) {
-      // Answers of the first scan that a cache gives again do not count a second time.
-      const source = sourceFromNow(deps.source, () => {
-        isOld = true;
-      });
-      // Polls go on meanwhile, and may show that it has to be longer.
-      for (let restedMs = 0, pauseMs: number; ; restedMs = pauseMs) {
-        pauseMs = deps.firstSights.pauseMs(feed.pollIntervalMs, state.offset.least_change_age_ms);
-        if (pauseMs <= restedMs) break;
-        tell(1, { phase: 'pause', missing: unseen, pauseMs });
-        await options.rest(pauseMs - restedMs);
-      }
-      isComplete = await readAll({ ...deps, source }, options, found, tell, 2, signal);
-      // The second scan may have skipped rows that moved during it, and so may a poll whose rows move as fast as it reads.
-      for (let polls = 0; polls === 0 || (latest?.leavesOut && polls < MOST_POLLS); polls++) {
-        latest = undefined;
-        await options.poll();
-      }
-    }
+    const isComplete = await scanTwice(work, seen);
     signal.throwIfAborted();
-    const missing = await count(records, isMissing);
+    const missing = await countMissing(records);
     const withheld = (why: ReconcileResult['why']) => ({
       ...found,
       deleted: 0,
@@ -154,46 +128,104 @@ export async function reconcile(
     };
     if (!isComplete) return await stopped('scan-not-complete');
     if (missing.count === 0) return await ended(deps, options, withheld(null));
-    if (isOld) return await stopped('old-answers');
+    if (seen.isOld) return await stopped('old-answers');
     // The missing records may have moved into the seconds that were left out.
-    if (latest?.leavesOut)
-      return await ended(deps, options, withheld(unproved(typeof latest.hiddenThrough === 'number')));
+    if (seen.latest?.leavesOut)
+      return await ended(deps, options, withheld(unproved(typeof seen.latest.hiddenThrough === 'number')));
     const { allowDeletes } = options;
     // One of them may be a record that came without its id.
-    if (allowDeletes === null && withoutId > 0) return await stopped('rows-without-id');
+    if (allowDeletes === null && seen.withoutId > 0) return await stopped('rows-without-id');
     if (missing.count > (allowDeletes ?? (await deletedUnasked(deps)))) {
       // The probe needs a known record among the answers, so that no number would help.
-      const isNothingShown = found.created === 0 && missing.count === (await inScope(state));
+      const isNothingShown = found.created === 0 && missing.count === (await inScope(deps.state));
       return await stopped(isNothingShown ? 'nothing-shown' : 'too-many');
     }
-
-    const probe = await absenceProbe(deps, isMissing, signal);
-    let probed = 0;
-    let deleted = 0;
-    let tooLarge = 0;
-    let kept: string[] = [];
-    const isKept = (id: string) => {
-      const number = records.find(id);
-      return number !== -1 && isMissing(number);
-    };
-    for await (const some of pieces(records, isMissing)) {
-      tell(2, { phase: 'probe', missing: missing.count, probed });
-      // Nothing comes between the probe and the deletes that it proves.
-      const gone = new Set((await probe.gone(some)).filter(isKept));
-      const published = gone.size === 0 ? 0 : await publishDeletes(deps, [...gone], options);
-      probed += some.length;
-      deleted += published;
-      tooLarge += gone.size - published;
-      kept = [...kept, ...some.filter((id) => !gone.has(id))].filter(isKept).slice(0, IDS_NAMED);
-      await options.between();
-    }
-    // Some of them may have been shown since.
-    const left = (await count(records, isMissing)).count - (options.dryRun ? deleted : 0);
-    const why = left === 0 ? null : left === tooLarge ? 'too-large' : unproved(probe.mayBeHidden);
-    return await ended(deps, options, { ...found, deleted, missing: left, withheldIds: kept, why });
+    return await ended(deps, options, await deleteAbsent(work, missing.count));
   } finally {
     deps.witnesses.delete(witness);
   }
+}
+
+interface Work {
+  readonly deps: PollDeps;
+  readonly options: ReconcileOptions;
+  readonly found: Found;
+  readonly tell: Tell;
+  readonly signal: AbortSignal;
+}
+
+/** What the answers have shown beside the records, for which `witness` notes it. */
+interface Seen {
+  withoutId: number;
+  /** The end of the latest poll. */
+  latest: ScanEnd | undefined;
+  /** The second scan was given answers of the first one. */
+  isOld: boolean;
+}
+
+const missingIn = (records: Records) => (number: number) =>
+  !records.isWitnessed(number) && !records.isOutOfScope(number);
+
+const countMissing = (records: Records) => count(records, missingIn(records));
+
+/** The second scan is read only when the first has not shown every record. @returns whether the last scan saw everything that the server showed */
+async function scanTwice(work: Work, seen: Seen): Promise<boolean> {
+  const { deps, options, tell, signal } = work;
+  const { feed, state, firstSights } = deps;
+  const missed: MissedRow[] = [];
+  const isComplete = await readAll(work, 1, missed);
+  if (!options.dryRun) await testFilter(deps, missed.slice(0, MOST_MISSED), signal);
+  const unseen = isComplete ? (await countMissing(state.records)).count : 0;
+  if (unseen === 0) return isComplete;
+  // Answers of the first scan that a cache gives again do not count a second time.
+  const source = sourceFromNow(deps.source, () => {
+    seen.isOld = true;
+  });
+  // Polls go on meanwhile, and may show that it has to be longer.
+  for (let restedMs = 0, pauseMs: number; ; restedMs = pauseMs) {
+    pauseMs = firstSights.pauseMs(feed.pollIntervalMs, state.offset.least_change_age_ms);
+    if (pauseMs <= restedMs) break;
+    tell(1, { phase: 'pause', missing: unseen, pauseMs });
+    await options.rest(pauseMs - restedMs);
+  }
+  const isSeenAgain = await readAll({ ...work, deps: { ...deps, source } }, 2);
+  // The second scan may have skipped rows that moved during it, and so may a poll whose rows move as fast as it reads.
+  for (let polls = 0; polls === 0 || (seen.latest?.leavesOut && polls < MOST_POLLS); polls++) {
+    seen.latest = undefined;
+    await options.poll();
+  }
+  return isSeenAgain;
+}
+
+/** Deletes the missing records that a probe proves gone. */
+async function deleteAbsent(work: Work, missing: number): Promise<ReconcileResult> {
+  const { deps, options, found, tell, signal } = work;
+  const { records } = deps.state;
+  const isMissing = missingIn(records);
+  const probe = await absenceProbe(deps, isMissing, signal);
+  let probed = 0;
+  let deleted = 0;
+  let tooLarge = 0;
+  let kept: string[] = [];
+  const isKept = (id: string) => {
+    const number = records.find(id);
+    return number !== -1 && isMissing(number);
+  };
+  for await (const some of pieces(records, isMissing)) {
+    tell(2, { phase: 'probe', missing, probed });
+    // Nothing comes between the probe and the deletes that it proves.
+    const gone = new Set((await probe.gone(some)).filter(isKept));
+    const published = gone.size === 0 ? 0 : await publishDeletes(deps, [...gone], options);
+    probed += some.length;
+    deleted += published;
+    tooLarge += gone.size - published;
+    kept = [...kept, ...some.filter((id) => !gone.has(id))].filter(isKept).slice(0, IDS_NAMED);
+    await options.between();
+  }
+  // Some of them may have been shown since.
+  const left = (await countMissing(records)).count - (options.dryRun ? deleted : 0);
+  const why = left === 0 ? null : left === tooLarge ? 'too-large' : unproved(probe.mayBeHidden);
+  return { ...found, deleted, missing: left, withheldIds: kept, why };
 }
 
 /** @param mayBeHidden by a limit of paging */
@@ -255,17 +287,10 @@ function teller(found: Found, { onProgress }: ReconcileOptions): Tell {
 }
 
 /** One scan over everything. @returns whether it saw everything that the server showed */
-async function readAll(
-  deps: PollDeps,
-  options: ReconcileOptions,
-  found: Found,
-  tell: Tell,
-  number: number,
-  signal: AbortSignal,
-  missed?: MissedRow[],
-): Promise<boolean> {
-  tell(number);
+async function readAll(work: Work, number: number, missed?: MissedRow[]): Promise<boolean> {
+  const { deps, options, found, tell, signal } = work;
   const { feed, state } = deps;
+  tell(number);
   const paging = learnedPaging(state.offset, feed);
   const isKnown = (id: string) => {
     state.records.witness(id);
