@@ -1,16 +1,18 @@
+import { isDeepStrictEqual } from 'node:util';
 import { HighwaterError } from '../../errors';
 import type { FilterFormat, PagingStyle } from '../../feeds/definition';
 import { idPaths } from '../../feeds/row-keys';
 import { writeTime } from '../../feeds/time-format';
+import { valueAtPath } from '../../json/dotted-path';
 import { type MoreSign, signsOfMore } from '../../source/more-rows';
 import { nextLink } from '../../source/next-page';
 import type { Endpoint, RateLimit } from './endpoint';
-import { findFilterFormat } from './filter-format';
 import {
   type Answer,
   type AskEndpoint,
   type FieldsOfRows,
   filterEdge,
+  findFilterFormat,
   findMostRows,
   findPageSize,
   findPaging,
@@ -19,20 +21,21 @@ import {
   withStart,
 } from './infer-paging';
 import { type FeedKeys, type InferredSchema, inferSchema } from './infer-schema';
-import { idOfLonger, isIdOf, repeats } from './record-id';
 import {
   type Candidate,
   type IdField,
   idCandidates,
+  idOfLonger,
   isClear,
+  isIdOf,
   type JsonObject,
   keyOf,
+  repeats,
   rowsIn,
   timeCandidates,
   unreadTimes,
   updateOf,
 } from './row-members';
-import { SeenRecords } from './seen-records';
 
 /** The flags that say what the answers may leave open. */
 export interface Known extends KnownParameters {
@@ -142,6 +145,31 @@ export async function examine(endpoint: Endpoint, known: Known, address: URL): P
     pagingNotes: more,
     isAscending: updates.every((time, i) => i === 0 || time >= updates[i - 1]!),
   };
+}
+
+/** The rows of all answers, each record as it was seen last. */
+class SeenRecords {
+  private readonly byKey = new Map<string | null, JsonObject>();
+  /** Members that moved between two answers while the time of the update did not. */
+  readonly restless = new Set<string>();
+
+  constructor(private readonly keys: FeedKeys) {}
+
+  rows(): readonly JsonObject[] {
+    return [...this.byKey.values()];
+  }
+
+  /** @param rows of one answer: a record does not move within it */
+  add(rows: readonly JsonObject[]): void {
+    const { idField, updatedField } = this.keys;
+    for (const row of rows) {
+      const before = this.byKey.get(keyOf(row, idField)) ?? {};
+      if (updatedField === null || valueAtPath(before, updatedField) !== valueAtPath(row, updatedField))
+        continue;
+      for (const name in row) if (!isDeepStrictEqual(before[name], row[name])) this.restless.add(name);
+    }
+    for (const row of rows) this.byKey.set(keyOf(row, idField), row);
+  }
 }
 
 /** So few rows do not show whether a page can be shorter. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { TimeFormat } from '../../feeds/definition';
 import { idPaths, joinedId } from '../../feeds/row-keys';
 import { valueAtPath } from '../../json/dotted-path';
@@ -44,7 +45,7 @@ const idNames = [
   /(^|[_-])(id|no|number|uuid)$|Id$|ID$/,
 ];
 /** The score of a name that surely is that of an id. */
-export const SURE_SCORE = idNames.length;
+const SURE_SCORE = idNames.length;
 const timeNames = [
   /^(updated|modified|changed)([_-]?(at|on|time|date|timestamp|ms))?$|^date[_-]?(updated|modified)$/i,
   /updat|modif|chang|(?<!cr)edit(?!ion)/i,
@@ -158,7 +159,7 @@ export function isClear([first, second]: readonly Candidate[]): boolean {
   return first !== undefined && first.score > 0 && first.score > (second?.score ?? 0);
 }
 
-export function everyName(rows: readonly JsonObject[]): string[] {
+function everyName(rows: readonly JsonObject[]): string[] {
   return Object.keys(rows[0] ?? {}).filter((name) => rows.every((row) => Object.hasOwn(row, name)));
 }
 
@@ -194,4 +195,38 @@ export function updateOf(row: JsonObject, updatedField: string, format: TimeForm
   const text = String(value).replace(' ', 'T');
   const hasZone = /Z$|[+-]\d\d:?\d\d$/.test(text) || !text.includes('T');
   return Date.parse(hasZone ? text : `${text}Z`) / 1000;
+}
+
+/** Members that say of which kind a record is: in a list of several kinds, ids may count for each of them. */
+const kindName =
+  /^[@_]?([a-z]+[_-])?(type|kind|class|object|entity|model|module|resource|collection|item|locale|language)$|[a-z](Type|Kind|Class|Entity|Model)$/i;
+
+/** Whether these members name each row, and no two by the same id. */
+export function isIdOf(rows: readonly JsonObject[], idField: IdField): boolean {
+  return rows.every((row) => keyOf(row, idField) !== null) && !repeats(rows, idField);
+}
+
+/** Whether different rows of one answer have the same id. */
+export function repeats(rows: readonly JsonObject[], idField: IdField): boolean {
+  const seen = new Map<string, JsonObject>();
+  return rows.some((row) => {
+    const key = keyOf(row, idField);
+    if (key === null) return false;
+    const before = seen.get(key);
+    seen.set(key, row);
+    return before !== undefined && !isDeepStrictEqual(before, row);
+  });
+}
+
+/**
+ * The id, if it also names the rows of a longer answer; else another member that is surely one, or the id together with the kind of the
+ * record. Null: there is none.
+ */
+export function idOfLonger(rows: readonly JsonObject[], idField: IdField): IdField | null {
+  if (!repeats(rows, idField)) return idField;
+  const sure = idCandidates(rows).find(({ score }) => score === SURE_SCORE);
+  const pairs = everyName(rows)
+    .filter((name) => kindName.test(name))
+    .map((name) => [name, idField].flat());
+  return sure?.name ?? pairs.find((pair) => isIdOf(rows, pair)) ?? null;
 }

@@ -1,4 +1,4 @@
-import { idOfLonger, isIdOf } from '../../../../src/cli/init/record-id';
+import { idOfLonger, isIdOf } from '../../../../src/cli/init/row-members';
 
 const row = (id: number | null, more: object = {}) => ({ id, ...more });
 const two = ['a', 'b'].map((type) => ({ id: 1, type }));
