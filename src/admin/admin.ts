@@ -93,9 +93,7 @@ export async function startAdmin(http: HttpConfig, options: AdminOptions) {
   app.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()));
   const answer = (reply: FastifyReply, health: Health) => reply.code(health.ok ? 200 : 503).send(health);
   app.get('/livez', async (_, reply) => answer(reply, liveHealth(board)));
-  app.get('/readyz', async (_, reply) =>
-    answer(reply, readyHealth(await boardStatus(board, await dashboard.offsetsElsewhere()))),
-  );
+  app.get('/readyz', async (_, reply) => answer(reply, readyHealth(await boardStatus(board))));
   app.setNotFoundHandler((_, reply) => reply.code(404).send({ error: 'not found' }));
   // The client is told the status, and not the library's words. A 4xx is its own fault, such as a body that is too large.
   app.setErrorHandler<FastifyError>(({ statusCode = 500 }, _, reply) =>

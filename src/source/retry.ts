@@ -53,8 +53,7 @@ export async function withRetry<T extends { readonly kind: string }>(
     const outcome = await attempt();
     if (!isFailure(outcome) || !errorKinds[outcome.code].retriable) return outcome;
     const pauseMs = backoffMs(outcome, attempts, limits, random);
-    const most = Math.min(limits.attempts, outcome.attempts ?? limits.attempts);
-    const isLast = attempts >= most || pauseMs >= deadline.remainingMs();
+    const isLast = attempts >= limits.attempts || pauseMs >= deadline.remainingMs();
     if (isLast || signal.aborted) return outcome;
     onRetry(outcome, attempts, pauseMs);
     await sleep(pauseMs, undefined, { signal });

@@ -37,11 +37,15 @@ type Step =
         | 'drop query'
         | 'read query'
         | 'show nothing'
+        | 'mend rows'
         | 'show rows';
     }
   | {
-      /** `edit`: without a new time. `import`: a new row with a time of the past or ahead. `restore`: an earlier version. */
-      readonly kind: 'create' | 'update' | 'remove' | 'revive' | 'edit' | 'import' | 'restore';
+      /**
+       * `edit`: without a new time. `import`: a new row with a time of the past or ahead. `restore`: an earlier version. `break`: pages with
+       * the row are refused.
+       */
+      readonly kind: 'create' | 'update' | 'remove' | 'revive' | 'edit' | 'import' | 'restore' | 'break';
       readonly at: number;
       readonly count: number;
     };
@@ -101,7 +105,6 @@ const shapes: fc.Arbitrary<VendorShape> = fc
       'total of page',
     ),
     refusesDepth: fc.boolean(),
-    refusesBehind: fc.constantFrom(false, false, true),
     ragged: fc.constantFrom(false, false, true),
     keyset: fc.constantFrom('no', 'no', 'refused', 'not found', 'first page', 'empty'),
     held: fc.boolean(),
@@ -200,6 +203,7 @@ const worlds: fc.Arbitrary<World> = fc.record({
         { kind: 'read query' },
         { kind: 'show nothing' },
         { kind: 'show rows' },
+        { kind: 'mend rows' },
       ),
       fc.record({
         kind: fc.constantFrom(
@@ -213,6 +217,7 @@ const worlds: fc.Arbitrary<World> = fc.record({
           'edit',
           'import',
           'restore',
+          'break',
         ),
         at: fc.nat(1000),
         count: fc.integer({ min: 1, max: 5 }),
@@ -289,6 +294,9 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
   const blank = styledVendor(shape, () => clock.ms);
   blank.namedAt = vendor.namedAt;
   let isBlank = false;
+  /** Records for which the API refuses each page that has one of them. */
+  const broken = new Set<string>();
+  const refusal = rows % 2 === 0 ? 'SOURCE_REQUEST_REFUSED' : 'SOURCE_NOT_FOUND';
   /** Ids that the latest answer with that row lacked. */
   const unshown = new Set<string>();
   const past: { readonly rows: Map<string, VendorRow>; readonly endMs: number }[] = [];
@@ -323,6 +331,8 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
           : vendor;
       const page = await asked.fetchPage(feed, request, signal);
       const idOf = (row: unknown) => (row as VendorRow).id;
+      if (page.rows.some((row) => broken.has(idOf(row))))
+        throw new HighwaterError(refusal, `GET answered 422 with "record ${requests} cannot be shown".`);
       // A first page that names no next one and is shorter than such pages were looks like all that is left.
       const lacks = shape.isNextLost ? 0 : unrest.lacks;
       const ids = isDue(lacks) ? page.rows.map(idOf).filter((id) => !unshown.has(id)) : [];
@@ -427,6 +437,9 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
       case 'show rows':
         isBlank = now.kind === 'show nothing';
         return;
+      case 'mend rows':
+        broken.clear();
+        return;
       case 'find next':
         shape.isNextLost = false;
         return;
@@ -448,7 +461,9 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
             if (version !== undefined) vendor.rows.set(id, version);
           } else if (id !== undefined && now.kind === 'update') write(id, second());
           else if (id !== undefined && now.kind === 'remove' && i === 0) remove(id);
+          else if (now.kind === 'break' && i === 0) broken.add(ids.at(-1 - (now.at % 6)) ?? '');
         }
+        if (now.kind === 'break') return reconcileNow();
     }
   };
   let failed: unknown = null;
@@ -464,6 +479,7 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
         failed = null;
         isRestless = false;
         isBlank = false;
+        broken.clear();
         shape.ignoresQuery = 0;
         clock.ms += unrest.index * 1_000;
         if (shape.late > 0) clock.ms += (AHEAD + shape.late) * 1_000;

@@ -37,8 +37,6 @@ export interface VendorShape {
   readonly endsEmpty: boolean;
   /** The last page names a next one, too, which is empty and leads to itself. */
   readonly endless: boolean;
-  /** That page is refused. */
-  readonly refusesBehind: boolean;
   /** That page has the last row again, as if places were times. */
   readonly endsInLast: boolean;
   /** The last page, which has rows, names itself as the next one. */
@@ -142,7 +140,6 @@ export const plainShape: VendorShape = {
   beginsBlank: false,
   endsEmpty: false,
   endless: false,
-  refusesBehind: false,
   endsInLast: false,
   endsOnItself: false,
   isNextLost: false,
@@ -349,8 +346,6 @@ export function styledVendor(shape: VendorShape, ownMs: () => number): StyledVen
     const rows = slice(shape.overlaps && from > 0 && !isBehind ? from - 1 : from, to);
     const isCutOff = !isWholeToDepth && from + 2 * size > shape.depth;
     const isLast = isCutOff || (shape.endsEmpty ? from >= all.length : to >= all.length);
-    if (isBehind && continuation !== undefined && shape.refusesBehind)
-      refuseCursor(shape.endsEmpty ? undefined : 'SOURCE_REQUEST_REFUSED');
     if (isBehind)
       return {
         rows: shape.endsInLast ? slice(all.length - 1, all.length) : rows,
@@ -440,9 +435,6 @@ export function namedErrors(shape: VendorShape, rows: number): readonly string[]
   const { style, sized, otherSizes, isCut, endsOnItself, overlaps, pastEnd, ties, hides, beside } = shape;
   if (style === 'none') return sized || isCut ? ['SCAN_BEYOND_REACH'] : [];
   // A last page whose rows were all on the page before looks like a place that is ignored.
-  // Behind a full page, a place that is refused may be a limit.
-  if ((style === 'cursor' || style === 'link') && shape.endless && shape.refusesBehind)
-    return ['SCAN_CURSOR_EXPIRED', 'SCAN_CURSOR_REPEATED'];
   if (style === 'cursor' || style === 'link')
     return (shape.endless && shape.endsInLast && rows < 3) ||
       (endsOnItself && (overlaps || ties === 'by page' || beside !== 'nothing'))

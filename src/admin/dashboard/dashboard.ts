@@ -5,7 +5,6 @@ import type { Opened } from '../../consumer/open-log';
 import type { Delivery } from '../../delivery/delivery';
 import type { Feed } from '../../feeds/feed';
 import type { Redact } from '../../secrets/redaction';
-import type { SourceOffset } from '../../state/source-offset';
 import { type FeedBoard, ownersFor } from '../feed-board';
 import type { BuildInfo, LogMeasures } from '../metrics/metrics';
 import { changeFeed, type LogDeps } from './change-feed';
@@ -80,26 +79,16 @@ export function createDashboard(
     return drawn;
   }
 
-  const readOffsets = () =>
-    others.readOffsets(board.feeds.filter(({ phase }) => phase !== 'owned').map(({ feed }) => feed));
-
-  /** A log that does not answer delays nobody: then the last known state is shown. */
-  async function inTime(reading: readonly (Promise<void> | null)[]): Promise<void> {
-    if (reading.some((one) => one !== null))
-      await Promise.race([Promise.all(reading), pause(DRAW_MS, closing.signal)]);
-  }
-
-  /** What the log says of a feed of another instance; null: not known. */
-  async function offsetsElsewhere(): Promise<(feed: string) => SourceOffset | null> {
-    await inTime([readOffsets()]);
-    return others.offset;
-  }
-
   async function views(): Promise<readonly FeedView[]> {
     const owners = await ownersFor(board);
     closing.signal.throwIfAborted();
+    // A log that does not answer does not delay a page, which then shows the last known state.
+    const inTime = <T>(work: Promise<T>) =>
+      Promise.race([work, pause(DRAW_MS, closing.signal).then(() => null)]);
+    const elsewhere = board.feeds.filter(({ phase }) => phase !== 'owned').map(({ feed }) => feed);
     const withLetters = board.feeds.filter(({ state }) => state?.deadLetterCount !== 0);
-    await inTime([readOffsets(), others.readLetters(withLetters.map(({ feed }) => feed))]);
+    const reading = [others.readOffsets(elsewhere), others.readLetters(withLetters.map(({ feed }) => feed))];
+    if (reading.some((one) => one !== null)) await inTime(Promise.all(reading));
     return board.feeds.map((standing) => {
       const { name } = standing.feed;
       const { count, reason } = others.letters(name);
@@ -163,7 +152,6 @@ export function createDashboard(
 
   return {
     events,
-    offsetsElsewhere,
     async close(): Promise<void> {
       closing.abort();
       rest();

@@ -549,34 +549,6 @@ describe.each(['cursor', 'link'] as const)('by %s', (style) => {
     },
   );
 
-  it.each([95, 99, 101])(
-    'a next page that is named behind the last of %i rows and refused is the end',
-    async (count) => {
-      const shape = { ...unfiltered, endless: true, refusesBehind: true };
-      const { error, ids, last } = await read(shape, vendorOf(shape, from(50_000, count)));
-      expect([error, ids.size, last?.complete]).toEqual([null, count, true]);
-    },
-  );
-
-  it.each([{ ragged: true }, {}])(
-    'a page that is refused is no end behind full pages, or pages of any length: %j',
-    async (traits) => {
-      const shape = { ...unfiltered, ...traits };
-      const vendor = vendorOf(shape, from(50_000, 200));
-      let refused: unknown;
-      // A row behind the third page cannot be read.
-      vendor.beforeAnswer = (request) => {
-        if (request === 4) refused = vendor.asked.at(-1)!.continuation;
-        if (request >= 4 && vendor.asked.at(-1)!.continuation === refused) refuseCursor();
-      };
-      const { error, last } = await read(shape, vendor);
-      expect([error, last?.complete]).toEqual([
-        expect.objectContaining({ code: 'SCAN_CURSOR_EXPIRED' }),
-        false,
-      ]);
-    },
-  );
-
   it('a first page that is refused is no place that has expired', async () => {
     const vendor = vendorOf(unfiltered, from(50_000, 9));
     vendor.beforeAnswer = () => refuseCursor();

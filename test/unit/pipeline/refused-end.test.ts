@@ -1,7 +1,7 @@
 import { HighwaterError } from '../../../src/errors';
 import { reconciled } from '../../support/operations';
 import { NOW, type StyledPublisher, styledPublisher } from '../../support/styled-publisher';
-import type { VendorShape } from '../../support/styled-vendor';
+import type { VendorRow, VendorShape } from '../../support/styled-vendor';
 
 /** An API that refuses page numbers behind its last page, as WordPress does (400). */
 let publisher: StyledPublisher;
@@ -218,5 +218,33 @@ it.each([
     publisher.shape.ignoresQuery = ignoresQuery;
     await expect(publisher.reconcile()).rejects.toMatchObject({ code: 'SCAN_PAGING_IGNORED' });
     expect(publisher.offset().record_count).toBe(rows);
+  },
+);
+
+const unshowable = (['SOURCE_REQUEST_REFUSED', 'SOURCE_NOT_FOUND'] as const).flatMap((code) =>
+  (['empty', 'refused', 'not found'] as const).flatMap((pastEnd) =>
+    (['page', 'offset', 'cursor', 'link'] as const).flatMap((style) =>
+      [249, 205, 120].map((row) => ({ code, pastEnd, style, row })),
+    ),
+  ),
+);
+
+it.each(unshowable)(
+  'no record is deleted behind a row that the API cannot show, behind a short page: %j',
+  async ({ code, row, ...one }) => {
+    await start(0, { first: 'zero', hides: true, filter: false, ...one });
+    const idOf = (i: number) => (i === 170 ? `hidden${i}` : `r${i}`);
+    for (let i = 0; i < 250; i++) publisher.vendor.write(idOf(i), NOW - 9_000 + i);
+    await publisher.poll();
+    expect(publisher.offset().record_count).toBe(249);
+    publisher.vendor.shows = (page) => {
+      if (!page.rows.some((one) => (one as VendorRow).id === `r${row}`)) return page;
+      throw new HighwaterError(code, 'GET answered 422 with "a record cannot be shown".');
+    };
+    await expect(publisher.poll()).rejects.toMatchObject({
+      code: expect.stringMatching(/REFUSED|NOT_FOUND|EXPIRED/),
+    });
+    await publisher.reconcile().catch(() => null);
+    expect(publisher.offset().record_count).toBe(249);
   },
 );

@@ -306,29 +306,6 @@ describe('retrying', () => {
     else expect(await failureOf(asked)).toMatchObject({ code: 'SOURCE_NOT_FOUND' });
   });
 
-  it.each([
-    ['page', 7, '{"error":{"code":"NOT_FOUND"}}', 3],
-    ['offset', 200, '{"error":{"code":"NOT_FOUND"}}', 3],
-    ['page', 1, '{"error":{"code":"NOT_FOUND"}}', 5],
-    ['page', 7, '<html>not found</html>', 5],
-  ] as const)(
-    'by %s, a 404 for number %d with %s is asked for %d times',
-    async (style, pageOffset, body, times) => {
-      let asked = 0;
-      const api = await server((_, response) => {
-        asked++;
-        response.writeHead(404).end(body);
-      });
-      const page404 = source(api.url, { limits: { retry: { attempts: 5 } } }).fetchPage(
-        { ...feed, paging: { style } },
-        { ...page, pageOffset },
-        never,
-      );
-      expect(await failureOf(page404)).toMatchObject({ code: 'SOURCE_NOT_FOUND' });
-      expect(asked).toBe(times);
-    },
-  );
-
   it.each(['Invalid page token.', 'Invalid page size 1000', 'Not found.'])(
     'a 404 that says "%s" is never an empty page',
     async (detail) => {

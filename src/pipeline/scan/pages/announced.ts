@@ -63,6 +63,11 @@ export class Announced {
     return this.isTotalFiltered && total !== null && total - rows >= full ? false : null;
   }
 
+  /** Whether the latest first page counts so many rows from a second on. */
+  isCounted(rows: number, from: number): boolean {
+    return this.latestTotal?.from === from && this.latestTotal.total === rows;
+  }
+
   /** @param rows of a page that names itself as the next one, and may not be the last */
   noteDoubt(rows: number): void {
     this.hidden ??= { by: 'itself', rows };

@@ -1,5 +1,5 @@
 import { HighwaterError } from '../../../errors';
-import { type FetchedPage, haveSameKeys, type PageFacts, pageBehind, repeats } from './page-facts';
+import { type FetchedPage, type PageFacts, pageBehind, repeats } from './page-facts';
 import { LEAST_EVIDENCE } from './paging';
 import { EXPIRED, isCode, unlessRefused } from './refusals';
 
@@ -21,8 +21,6 @@ export class ContinuedPages {
   private latest: FetchedPage | null = null;
   /** Rows of the longest page of the walk. */
   private longest = 0;
-  /** The pages of the walk in front of its last one are not all of one length. */
-  private isRagged = false;
 
   /**
    * @param fetch null: the body was too large @param pageSize rows that are asked for
@@ -67,7 +65,6 @@ export class ContinuedPages {
     this.ends = new Set();
     this.latest = null;
     this.longest = 0;
-    this.isRagged = false;
   }
 
   /** Forgets the places behind page n, since that page is read again. */
@@ -89,7 +86,7 @@ export class ContinuedPages {
    * come again.
    */
   private async fetchAt(place: string | undefined): Promise<FetchedPage | null> {
-    const first = await this.fetch(this.from, place).catch((error) => this.orEnd(place, error));
+    const first = await this.fetch(this.from, place);
     const page = this.isEndBehindLongPage(first, place)
       ? await this.fetch(this.from, place).catch((error) => {
           if (!isCode(error, EXPIRED)) throw error;
@@ -112,24 +109,6 @@ export class ContinuedPages {
     }
     this.ends.add(place);
     return again.facts.length < page!.facts.length ? page : again;
-  }
-
-  /**
-   * Some APIs name a next page behind their last one, and refuse it. It is the end if the page before it is the only one of the walk that is
-   * shorter than others, comes once more as it was, and the page that it names is refused again. A refusal behind a full page may be a
-   * limit of paging, or a row that cannot be read.
-   */
-  private async orEnd(place: string | undefined, error: unknown): Promise<FetchedPage | null> {
-    const { latest } = this;
-    const n = place === undefined ? -1 : this.places.indexOf(place);
-    const isShort = latest !== null && latest.facts.length < this.longest && !this.isRagged;
-    if (!isCode(error, EXPIRED) || n < 1 || !isShort) throw error;
-    const before = await unlessRefused(this.fetch(this.from, this.places[n - 1] ?? undefined), EXPIRED);
-    if (!before?.next || !haveSameKeys(before.facts, latest.facts)) throw error;
-    return this.fetch(this.from, before.next).catch((again) => {
-      if (!isCode(again, EXPIRED)) throw again;
-      return pageBehind(before);
-    });
   }
 
   private async isStuck(page: FetchedPage, place: string): Promise<boolean> {
@@ -178,14 +157,11 @@ export class ContinuedPages {
       const isBehind = page.facts.length === 0 && page.next === place;
       const isLast = page.next === null || isBehind || (place !== undefined && this.ends.has(place));
       if (page.facts.length > 0 || isLast) {
-        const { length } = page.facts;
-        if (n > 0 && length > 0)
-          this.isRagged ||= length > this.longest || this.latest!.facts.length < this.longest;
         this.places[n] = place;
         this.places[n + 1] = isLast ? null : page.next;
         const { serverSecond, ownSecond, knownSecond } = first;
         // A row that became visible after the first of these answers may be on none of them.
-        this.longest = Math.max(this.longest, length);
+        this.longest = Math.max(this.longest, page.facts.length);
         this.latest = first === page ? page : { ...page, serverSecond, ownSecond, knownSecond };
         return this.latest;
       }

@@ -8,18 +8,18 @@ import { pageOffset } from './paging';
 import { unlessRefused } from './refusals';
 
 /** What reads the pages. */
-interface Reader {
+export interface NumberedReader {
   readonly announced: Announced;
   paging(): Paging;
   fetchNumbered(
     from: number,
     pageOffset: number,
-    other: Pick<PageRequest, 'pageSize'>,
+    other?: Pick<PageRequest, 'pageSize'>,
   ): Promise<FetchedPage | null>;
 }
 
 /** The last page that has rows, and the rows up to its end. */
-interface PagesRead extends Pick<Numbered, 'n' | 'length'> {
+export interface PagesRead extends Pick<Numbered, 'n' | 'length'> {
   readonly from: number;
   readonly shown: number;
 }
@@ -28,7 +28,7 @@ interface PagesRead extends Pick<Numbered, 'n' | 'length'> {
  * An answer without a list (204, `{}`) has ended the pages by number, and not all known records have come. Many APIs end like this; others
  * are in trouble. A first page that is shorter than was asked for may have been cut.
  */
-export async function testNoList(feed: Feed, reader: Reader, read: PagesRead): Promise<void> {
+export async function testNoList(feed: Feed, reader: NumberedReader, read: PagesRead): Promise<void> {
   const { announced } = reader;
   const { shown } = read;
   if (!announced.lacks(shown) || announced.hidden !== null || announced.trueEnd === shown) return;
@@ -38,30 +38,12 @@ export async function testNoList(feed: Feed, reader: Reader, read: PagesRead): P
 }
 
 /**
- * Whether a page with other borders shows that the pages have shown all rows. An API with a limit may cut that page there, too, so nothing is
- * deleted while rows of the whole feed are missing.
- */
-export async function showsEnd(
-  feed: Feed,
-  reader: Reader,
-  read: PagesRead,
-  isWhole: boolean,
-): Promise<boolean> {
-  const { announced } = reader;
-  if (isWhole && announced.lacks(read.shown)) announced.hidden ??= { by: 'refusal', rows: read.shown };
-  if (announced.trueEnd !== read.shown && !(await showsLastRows(feed, reader, read))) return false;
-  announced.trueEnd = read.shown;
-  if (isWhole) announced.noteRefusedEnd(read.shown, read.from);
-  return true;
-}
-
-/**
  * Whether a page that begins at another row, and would hold the row behind the last one, has the last rows only.
  * @returns null: no such page can be asked for
  */
 export async function showsLastRows(
   { parameters }: Feed,
-  reader: Reader,
+  reader: NumberedReader,
   { from, shown, length }: Omit<PagesRead, 'n'>,
 ): Promise<boolean | null> {
   const paging = reader.paging();

@@ -7,7 +7,7 @@ import { Announced } from './announced';
 import { ContinuedPages } from './continued-pages';
 import { EndTest, mayBeCap, type PagesBefore } from './end-test';
 import { isLikeNamed, NamedNext, withNamed } from './named-next';
-import { showsEnd, testNoList } from './no-list';
+import { testNoList } from './no-list';
 import {
   type FetchedPage,
   fetchedPage,
@@ -30,7 +30,8 @@ import {
   withPageSize,
   withUnit,
 } from './paging';
-import { endBehind, hasRows, isCode, noZero, orRefusal, REFUSALS, throwAnswer, UNANSWERED } from './refusals';
+import { hasRows, isCode, noZero, orRefusal, REFUSALS, throwAnswer, UNANSWERED } from './refusals';
+import { refusedEnd } from './refused-end';
 
 const LEARNING_TRIES = 3;
 /** Anchors that are remembered at once. */
@@ -341,11 +342,7 @@ export class PageReader {
     return this.noted(from, 0, one);
   }
 
-  /**
-   * A page behind the first one. Some APIs refuse a number behind the last page. It is the end if the page before it comes once more, but
-   * this one is refused again. A refusal behind a full page may be a limit of paging, unless a page with other borders shows the end, or a
-   * poll's answer has said that the page is the last. @param rows on the pages before it
-   */
+  /** A page behind the first one. @param rows on the pages before it */
   private async fetchBehind(from: number, n: number, offset: number, rows: number) {
     try {
       return this.noted(from, n, await this.fetchNumbered(from, offset), offset);
@@ -353,11 +350,10 @@ export class PageReader {
       const last = this.last.get(from);
       if (last === undefined || last.offset >= offset || !isCode(error, REFUSALS)) throw error;
       const full = last.n === 0 ? this.feed.pageSize : Math.min(this.fullLength(), last.longest);
-      const isSaid = this.counted?.page.isLast === true && !this.isWhole(from);
-      const mayBeLimit = !isSaid && last.length >= full && !isCode(error, ['SOURCE_NOT_FOUND']);
-      const read = { ...last, from, shown: rows };
-      if (mayBeLimit && !(await showsEnd(this.feed, this, read, this.isWhole(from)))) throw error;
-      return endBehind(last, offset, error, (place) => this.fetchNumbered(from, place));
+      const isWhole = this.isWhole(from);
+      const isSaid = this.counted?.page.isLast === true && !isWhole;
+      const refused = { n, offset, error, isBehindFull: last.length >= full, isWhole, isSaid };
+      return refusedEnd(this.feed, this, { ...last, from, shown: rows }, refused);
     }
   }
 

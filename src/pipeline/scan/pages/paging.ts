@@ -92,6 +92,12 @@ export function pageOffset(paging: Paging, n: number, before: number): number {
   return paging.begin + paging.firstPage + (paging.unit === 'record' ? before : n);
 }
 
+/** The same for pages behind page n: for the next one, and for one where no page can be. */
+export function pagesBehind(paging: Paging, n: number, before: number): readonly [number, number] {
+  const behind = (more: number) => pageOffset(paging, n + more, before + more * paging.pageSize);
+  return [behind(1), behind(11)];
+}
+
 /** A smaller cap may be a row that came between two requests: it holds for one scan only. */
 const LEAST_LASTING_CAP = 20;
 

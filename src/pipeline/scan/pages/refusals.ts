@@ -1,7 +1,7 @@
 import { type ErrorCode, HighwaterError } from '../../../errors';
 import type { Feed } from '../../../feeds/feed';
 import type { PageRequest } from '../../../source/source';
-import { type FetchedPage, type Numbered, pageBehind } from './page-facts';
+import type { FetchedPage } from './page-facts';
 
 export const REFUSALS: readonly ErrorCode[] = ['SOURCE_NOT_FOUND', 'SOURCE_REQUEST_REFUSED'];
 /** The same for a place that an earlier answer named. */
@@ -67,22 +67,4 @@ export async function noZero(
       cause: zero,
     },
   );
-}
-
-/**
- * A page that was refused is behind the end if the page before it comes once more, but this one is refused again.
- * @returns the end, or the page @throws `error`
- */
-export async function endBehind(
-  last: Numbered,
-  offset: number,
-  error: unknown,
-  fetch: (offset: number) => Promise<FetchedPage | null>,
-): Promise<FetchedPage | null> {
-  const before = await fetch(last.offset);
-  if (before === null || before.facts.length < Math.min(1, last.length)) throw error;
-  return fetch(offset).catch((again) => {
-    if (!isCode(again, REFUSALS)) throw again;
-    return pageBehind(before);
-  });
 }
