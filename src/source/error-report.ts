@@ -23,21 +23,43 @@ export function saysFailure(answer: Members): boolean {
   return Object.entries(answer).some(([name, value]) => VERDICTS.has(plainName(name)) && isFalse(value));
 }
 
-/** Members by which search servers say that rows may be missing from an answer. */
+/** Members that are true when rows may be missing from an answer. */
 const PARTIAL = new Set([
   ...['incomplete', 'isincomplete', 'incompleteresults', 'incompletesearch'],
   ...['partial', 'ispartial', 'partialresults', 'timedout', 'terminatedearly'],
 ]);
+/** The same without paging; else it may say that a next page follows. */
+const CUT = new Set(['truncated', 'istruncated', 'resulttruncated']);
+/** Members that name places whose rows are missing, as Google Cloud does. */
+const MISSING = new Set(['unreachable', 'unreachablelocations', 'missingzones', 'failedlocations']);
 /** Where a search server counts its parts. */
 const SHARDS = ['_shards.failed', '_clusters.failed', '_clusters.skipped'];
+/** Objects beside the rows that tell about them. */
+const ABOUT = new Set(['meta', 'metadata', 'responseheader', 'header', 'info']);
 
-/** The path of the member by which an answer says that it has left out rows; null: it does not say so. */
-export function partialBy(answer: Members): string | null {
-  const found = Object.entries(answer).find(
-    ([name, value]) => PARTIAL.has(plainName(name)) && value === true,
-  );
-  const isSome = (path: string) => Number(valueAtPath(answer, path) ?? 0) > 0;
-  return found?.[0] ?? SHARDS.find(isSome) ?? null;
+/**
+ * The path of the member by which an answer says that it has left out rows, beside them or around them; null: it does not say so.
+ * @param key dotted path of the rows @param isOne the feed has no paging
+ */
+export function partialBy(answer: Members, key: string, isOne: boolean): string | null {
+  const names = key.split('.');
+  const around = names.slice(1).map((_, i) => names.slice(0, i + 1).join('.'));
+  const beside = Object.keys(answer).filter((name) => ABOUT.has(plainName(name)));
+  for (const path of ['', ...around, ...beside]) {
+    const members = path === '' ? answer : valueAtPath(answer, path);
+    if (!isObject(members)) continue;
+    const said = Object.entries(members).find(([name, value]) => saysPartial(plainName(name), value, isOne));
+    const found = said?.[0] ?? SHARDS.find((shards) => Number(valueAtPath(members, shards) ?? 0) > 0);
+    if (found !== undefined) return path === '' ? found : `${path}.${found}`;
+  }
+  return null;
+}
+
+function saysPartial(name: string, value: unknown, isOne: boolean): boolean {
+  if (name === 'warning') return isObject(value) && value.code === 'UNREACHABLE';
+  if (name === 'status') return /^timed?[ _-]?out$/i.test(String(value));
+  if (MISSING.has(name)) return Array.isArray(value) && value.length > 0;
+  return (PARTIAL.has(name) || (isOne && CUT.has(name))) && /^true$/i.test(String(value));
 }
 
 /**

@@ -370,7 +370,9 @@ function page(rows: Rows | SourceFailure, parsed: unknown, answer: Answer): Read
   if (found.kind === 'failure') return found;
   const { isEndSaid = false, ...next } = found;
   const kept = answer.omit.length === 0 ? { rows } : withoutMembers(rows, answer.omit);
-  const partial = isObject(parsed) ? partialBy(parsed) : null;
+  const partial = isObject(parsed)
+    ? partialBy(parsed, answer.responseKey, answer.paging.style === 'none')
+    : null;
   const said = rows.length > 0 && next.next === null ? saidElsewhere(parsed, answer) : null;
   const more = said?.moreBy ?? null;
   return {

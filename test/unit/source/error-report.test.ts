@@ -94,15 +94,35 @@ it('beside rows, a verdict and a list of errors count, and all else may be a war
   expect(saysFailure(rows('"succeeded":0'))).toBe(false);
 });
 
-it.each([
+it.each<[string, string | null, string?]>([
   ['{"incomplete_results":true,"items":[]}', 'incomplete_results'],
   ['{"incompleteSearch":true}', 'incompleteSearch'],
   ['{"timed_out":true,"_shards":{"failed":1}}', 'timed_out'],
   ['{"timed_out":false,"_shards":{"total":3,"failed":1}}', '_shards.failed'],
   ['{"incomplete_results":false,"timed_out":false,"_shards":{"failed":0}}', null],
   ['{"partial":"yes","incomplete":1,"items":[{"partial":true}]}', null],
-])('%s lacks rows by %p', (text, member) => {
-  expect(partialBy(JSON.parse(text))).toBe(member);
+  ['{"partial":"true","items":[]}', 'partial'],
+  ['{"partial":"false","items":[]}', null],
+  ['{"meta":{"partial":true},"items":[]}', 'meta.partial'],
+  ['{"other":{"partial":true},"items":[]}', null],
+  ['{"responseHeader":{"partialResults":true},"items":[]}', 'responseHeader.partialResults'],
+  ['{"data":{"timed_out":true,"hits":[{"timed_out":true}]}}', 'data.timed_out', 'data.hits'],
+  ['{"raw":{"_shards":{"failed":1},"hits":{"hits":[]}}}', 'raw._shards.failed', 'raw.hits.hits'],
+  ['{"items":[],"unreachable":["projects/p/locations/europe-west9"]}', 'unreachable'],
+  ['{"items":[],"unreachable":[]}', null],
+  ['{"items":[],"missingZones":["europe-west9-a"]}', 'missingZones'],
+  ['{"items":[],"failedLocations":["europe-west9-a"]}', 'failedLocations'],
+  ['{"items":[],"warning":{"code":"UNREACHABLE"}}', 'warning'],
+  ['{"items":[],"warning":{"code":"NO_RESULTS_ON_PAGE"}}', null],
+  ['{"items":[],"meta":{"status":"timeout"}}', 'meta.status'],
+  ['{"items":[],"meta":{"status":"done"}}', null],
+])('%s lacks rows by %p', (text, member, key = 'items') => {
+  expect(partialBy(JSON.parse(text), key, false)).toBe(member);
+});
+
+it('an answer that is cut lacks rows if no page follows it', () => {
+  expect(partialBy({ truncated: true, tree: [] }, 'tree', true)).toBe('truncated');
+  expect(partialBy({ truncated: true, tree: [] }, 'tree', false)).toBeNull();
 });
 
 it.each<[unknown, boolean]>([
