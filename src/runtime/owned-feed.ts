@@ -89,7 +89,7 @@ export async function acquireFeed(
       decode,
       images,
       earlier: new EarlierContents(),
-      firstSights: new FirstSights(state.offset.ts_ms),
+      firstSights: new FirstSights(feed.updatedField === null ? state.offset.ts_ms : 0),
       encoder: new Encoder(feed, topics, codec),
       drift: deps.drift ?? createDrift(feed, deps.logger),
       witnesses: new Set(),

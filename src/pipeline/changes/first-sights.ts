@@ -1,5 +1,9 @@
+import type { Change } from '../../types';
+
 /** A server may lag for so long. */
 const LAG_MS = 900_000;
+/** Older rows than this are most often imported or published again. */
+const LATE_SECONDS = 300;
 const MOST_RECORDS = 10_000;
 
 /** The youngest change of so many pages counts. */
@@ -10,9 +14,9 @@ const FEW = 3;
 const HIDDEN_TIMES = 10;
 
 /**
- * When rows were first seen. Times are those of observation, Unix ms.
+ * When rows were first seen, if they have no time, or one that was old by then. Times are those of observation, Unix ms.
  *
- * A server that lags does not show a new record yet. If records have no times, no row tells that the server is up to date.
+ * A server that lags does not show a new record yet, and no row at its time tells that the server is up to date.
  */
 export class FirstSights {
   private readonly seen = new Map<string, number>();
@@ -21,10 +25,17 @@ export class FirstSights {
   private firstMs: number | null = null;
   private latestMs = 0;
 
-  /** @param othersMs all other records were first seen by then */
+  /** @param othersMs all other records were first seen by then; 0: long ago */
   constructor(private othersMs: number) {}
 
-  note(id: string, nowMs: number): void {
+  /** @param updated of its record, Unix seconds; null: it has no time */
+  note(
+    { id, op, before }: Pick<Change, 'id' | 'op' | 'before'>,
+    updated: number | null,
+    nowMs: number,
+  ): void {
+    const isLate = op === 'c' && updated !== null && nowMs / 1_000 - updated > LATE_SECONDS;
+    if (before !== null || !(isLate || updated === null)) return;
     if (this.seen.size === MOST_RECORDS) this.forget(nowMs);
     this.seen.set(id, nowMs);
   }

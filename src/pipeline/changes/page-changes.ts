@@ -283,9 +283,9 @@ export class PageChanges {
   private apply(change: Change, origins: readonly TransitionOrigin[], pending: PendingState): ChangeEvents {
     const { origin, observedAtMs, incarnation } = this;
     const { feed, appId, firstSights } = this.deps;
-    if (feed.updatedField === null && change.before === null) firstSights.note(change.id, observedAtMs);
     const record = (change.afterRecord ?? change.beforeRecord)!;
     const updated = feed.updatedField === null ? observedAtMs / 1_000 : record.updated;
+    firstSights.note(change, feed.updatedField === null ? null : updated, observedAtMs);
     const seq = this.seq + this.events.length + 1;
     const tail = {
       op: change.op,

@@ -19,8 +19,8 @@ export interface AbsenceProbe {
  * If rows come in no order, no request shows the surroundings of one record. A record that this owner has never been shown may be
  * anywhere behind its image's second, because a touch moves no image. In both cases everything is read once more.
  *
- * Rows without a time do not tell that a server is up to date. Then a record that was first seen lately may be missing on a server that
- * lags, and is not gone.
+ * Rows without a time do not tell that a server is up to date, nor do rows behind a time that was old when the record was first seen. Such a
+ * record, if that was lately, may be missing on a server that lags, and is not gone.
  *
  * @param isDoubtful tells whether the record with a number is in doubt
  */
@@ -55,7 +55,7 @@ export async function absenceProbe(
     mayBeHidden: false,
     async gone(some: readonly string[]) {
       const isProvable = (id: string): boolean =>
-        records.find(id) !== -1 && !(feed.updatedField === null && firstSights.isRecent(id, Date.now()));
+        records.find(id) !== -1 && !firstSights.isRecent(id, Date.now());
       const asked = some
         .filter(isProvable)
         .map((id) => ({ id, place: state.seenAt(id) }))

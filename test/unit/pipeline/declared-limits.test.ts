@@ -3,7 +3,8 @@ import type { Feed } from '../../../src/feeds/feed';
 import type { PageRequest, Source, SourcePage } from '../../../src/source/source';
 import { reconciled } from '../../support/operations';
 import { ipo } from '../../support/records';
-import { plainShape, styledFeed, type VendorRow } from '../../support/styled-vendor';
+import { styledPublisher } from '../../support/styled-publisher';
+import { plainShape, styledFeed, type VendorRow, type VendorShape } from '../../support/styled-vendor';
 import { type TestPublisher, testPublisher } from '../../support/test-publisher';
 
 /** Limits that a feed declares because its API has them, and answers that say where they end. */
@@ -345,3 +346,39 @@ it.each([
     expect(publisher.offset().last_complete_scan_ms === null).toBe(isSaid);
   },
 );
+
+describe('a total that is less than a page too high', () => {
+  const hide = (page: SourcePage, most: number) => ({
+    ...page,
+    rows: page.rows.filter((one) => Number((one as VendorRow).id.slice(1)) >= most),
+  });
+  const start = async (pages: Partial<VendorShape>) => {
+    const shape = { style: 'page', says: 'total', cap: 100, ...pages } as const;
+    const styled = await styledPublisher(shape, { pageSize: 100 });
+    for (let i = 0; i < 230; i++) styled.vendor.write(`r${i}`, NOW - 9_000 + i);
+    return styled;
+  };
+
+  it.each([{}, { filter: false }, { order: 'id' }] as const)(
+    'may count records that did not come, which are not deleted: %j',
+    async (pages) => {
+      const { vendor, poll, reconcile, offset } = await start(pages);
+      await poll();
+      vendor.shows = (page) => hide(page, 8);
+      expect(await reconcile()).toMatchObject({ deleted: 0, why: 'scan-not-complete' });
+      expect(offset().record_count).toBe(230);
+    },
+  );
+
+  it('is believed in a snapshot only up to a tenth', async () => {
+    for (const [hidden, isSaid] of [
+      [8, false],
+      [45, true],
+    ] as const) {
+      const { vendor, poll, logger } = await start({ filter: false });
+      vendor.shows = (page) => hide(page, hidden);
+      await poll();
+      expect(logger.warnings.join().includes('the API counts 230 rows, and shows')).toBe(isSaid);
+    }
+  });
+});

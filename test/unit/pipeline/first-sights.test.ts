@@ -1,15 +1,29 @@
 import { FirstSights } from '../../../src/pipeline/changes/first-sights';
+import { NOW_MS, NOW as PRESENT, styledPublisher } from '../../support/styled-publisher';
+import type { VendorRow } from '../../support/styled-vendor';
 
 const NOW = 1_790_000_000_000;
 const MINUTE = 60_000;
+const note = (sights: FirstSights, id: string, nowMs: number, updated: number | null = null) =>
+  sights.note({ id, op: 'c', before: null }, updated, nowMs);
 
 it('a record is recent for a quarter of an hour, and all are in which another owner may have found them', () => {
   const sights = new FirstSights(NOW);
   expect(sights.isRecent('a', NOW + 14 * MINUTE)).toBe(true);
-  sights.note('b', NOW + 10 * MINUTE);
+  note(sights, 'b', NOW + 10 * MINUTE);
   const recent = (minutes: number) => ['a', 'b'].filter((id) => sights.isRecent(id, NOW + minutes * MINUTE));
   expect([recent(14), recent(15), recent(24), recent(25)]).toEqual([['a', 'b'], ['b'], ['b'], []]);
 });
+
+it('a record with a time is recent only if that was old when it was first seen', () => {
+  const sights = new FirstSights(0);
+  note(sights, 'new', NOW, NOW / 1_000 - 60);
+  note(sights, 'late', NOW, NOW / 1_000 - 3_600);
+  sights.note({ id: 'read', op: 'r', before: null }, NOW / 1_000 - 3_600, NOW);
+  expect(['new', 'late', 'read'].filter((id) => sights.isRecent(id, NOW + MINUTE))).toEqual(['late']);
+});
+
+afterEach(() => jest.restoreAllMocks());
 
 describe('how old the youngest change is', () => {
   const pollMs = 10_000;
@@ -42,10 +56,25 @@ describe('how old the youngest change is', () => {
 
 it('needs no memory for every record: of too many, all are recent', () => {
   const sights = new FirstSights(0);
-  for (let i = 0; i < 10_000; i++) sights.note(`old${i}`, NOW);
-  sights.note('new', NOW + 20 * MINUTE);
+  for (let i = 0; i < 10_000; i++) note(sights, `old${i}`, NOW);
+  note(sights, 'new', NOW + 20 * MINUTE);
   const isRecent = (id: string) => sights.isRecent(id, NOW + 20 * MINUTE);
   expect([isRecent('old1'), isRecent('new'), isRecent('other')]).toEqual([false, true, false]);
-  for (let i = 0; i < 10_000; i++) sights.note(`new${i}`, NOW + 21 * MINUTE);
+  for (let i = 0; i < 10_000; i++) note(sights, `new${i}`, NOW + 21 * MINUTE);
   expect([isRecent('old1'), isRecent('new'), isRecent('other')]).toEqual([true, true, true]);
+});
+
+it('a record that came with an old time is not deleted while a server that lags does not show it', async () => {
+  jest.spyOn(Date, 'now').mockReturnValue(NOW_MS);
+  const { vendor, poll, reconcile, unknown, offset } = await styledPublisher(
+    { order: 'id' },
+    { pageSize: 100 },
+  );
+  for (let i = 0; i < 50; i++) vendor.write(`r${i}`, PRESENT - 9_000 + i);
+  await poll();
+  vendor.write('late', PRESENT - 8_975);
+  await reconcile();
+  expect([unknown(), offset().record_count]).toEqual([[], 51]);
+  vendor.shows = (page) => ({ ...page, rows: page.rows.filter((row) => (row as VendorRow).id !== 'late') });
+  expect(await reconcile()).toMatchObject({ deleted: 0, missing: 1, why: 'not-proved' });
 });

@@ -248,7 +248,9 @@ export class PageReader {
     const isWhole = this.isWhole(from);
     const hasFilter = this.feed.parameters.updatedSince !== null && this.known.lag < WHOLE_FEED;
     const isFiltered = hasFilter && this.least(from) > 0;
-    const mayLack = shown > 0 && !isFull ? this.fullLength(n) : 0;
+    // Totals of many APIs are a few rows too high. But they may count records that did not come.
+    const isInDoubt = isWhole && this.announced.lacks(shown);
+    const mayLack = shown === 0 || isFull || isInDoubt ? 0 : Math.min(this.fullLength(n), 10 + shown / 10);
     if (behind.isVague && isWhole && (n === 0 || isFull))
       await testNoList(this.feed, this, { from, shown, n, length });
     this.announced.noteEnd(behind, { from, n, shown, length, isFull, isWhole, isFiltered, mayLack });
