@@ -5,13 +5,15 @@ import { HighwaterError } from '../../../errors';
 import type { GroupPlace } from '../../consumer-log';
 import type { CommandTarget } from '../connection/admin-commands';
 import { byTopic, partitionName } from '../connection/cluster';
-import { isProtocolError, kafkaFailure, passesByItself } from '../connection/kafka-failure';
+import { isOfMissingTopic, isProtocolError, kafkaFailure, passesByItself } from '../connection/kafka-failure';
 import type { Coordinator } from '../group/coordinator';
 import type { GroupMember } from '../group/member';
 import type { MemberPlace, TopicPartitions } from '../group/member-data';
 
 const AGAIN_MS = 100;
 const ANSWER_MS = 10_000;
+/** How long a broker may be behind in hearing of a topic. A commit for a deleted topic would hold up the group for longer. */
+const HEARS_MS = 1_000;
 
 export interface CommittedOffset {
   /** Offset of the record to come. */
@@ -98,7 +100,11 @@ export class GroupOffsets {
         throw kafkaFailure(error, doing, { operation: 'READ', topics, groupId, cluster: this.limits.target });
       }
     };
-    const isWorthIt = (failure: unknown) => passesByItself(failure) && failure.code !== 'GROUP_LOST';
+    const beganAt = performance.now();
+    const isWorthIt = (failure: unknown) =>
+      passesByItself(failure) &&
+      failure.code !== 'GROUP_LOST' &&
+      !(isOfMissingTopic(failure) && performance.now() - beganAt > HEARS_MS);
     return retrying(tried, { signal, isWorthIt, pauseMs: AGAIN_MS, forMs });
   }
 }
