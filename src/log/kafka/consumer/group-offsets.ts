@@ -9,11 +9,10 @@ import { isOfMissingTopic, isProtocolError, kafkaFailure, passesByItself } from 
 import type { Coordinator } from '../group/coordinator';
 import type { GroupMember } from '../group/member';
 import type { MemberPlace, TopicPartitions } from '../group/member-data';
+import { HEARS_MS } from '../reader/reading';
 
 const AGAIN_MS = 100;
 const ANSWER_MS = 10_000;
-/** How long a broker may be behind in hearing of a topic. A commit for a deleted topic would hold up the group for longer. */
-const HEARS_MS = 1_000;
 
 export interface CommittedOffset {
   /** Offset of the record to come. */
