@@ -68,7 +68,10 @@ export interface FeedSession {
    * @returns null if that is not certain: a batch is on its way, its outcome is unknown, or the session is over
    */
   endOf(topic: string): TopicEnd | null;
-  /** Begins to collect records for a later commit, in the form in which the log writes them. The caller need not keep them. */
+  /**
+   * Begins to collect records for a later commit, in the form in which the log writes them. The caller need not keep them.
+   * @throws HighwaterError LOG_TOPIC_LOST, LOG_TOPIC_MISMATCH: the session cannot be used again
+   */
   gather(): Gathered;
   /**
    * Commits all records of the batch or none, and resolves when they are committed. After any other error than those below,

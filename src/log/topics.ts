@@ -41,10 +41,10 @@ export function isCompacted(spec: Pick<TopicSpec, 'cleanup'>): boolean {
   return spec.cleanup !== 'delete';
 }
 
-/** The topics with the feed's history, of which no copy is in its state. */
+/** The topics with events and dead letters: the state of the feed does not show that they were deleted. */
 export function eventTopics(topics: FeedTopics): string[] {
-  const plain = allTopics(topics).filter((spec) => !isCompacted(spec));
-  return plain.map(({ name }) => name);
+  const unguarded = allTopics(topics).filter(({ cleanup }) => cleanup !== 'compact');
+  return unguarded.map(({ name }) => name);
 }
 
 /** Finds the topics that have another id than before. A topic whose id is not known, now or before, may be the same. */
@@ -56,6 +56,10 @@ export function createdAgain(
   return topics.filter(
     (topic) => (before.get(topic) ?? now.get(topic)) !== (now.get(topic) ?? before.get(topic)),
   );
+}
+
+export function topicLost(topic: string): HighwaterError {
+  return new HighwaterError('LOG_TOPIC_LOST', `Topic ${topic} is not there any more`);
 }
 
 export function historyLost(feed: string, topics: readonly string[]): HighwaterError {

@@ -7,6 +7,7 @@ import { type ChangeWriter, changeWriter } from '../support/change-writer';
 import { endsWithTest } from '../support/ends';
 import { failureOf } from '../support/failure';
 import { kafkaWorld } from '../support/kafka-world';
+import { deadline } from '../support/log-records';
 import { quietLogger } from '../support/source';
 import { DEADLINE_MS, until } from '../support/until';
 
@@ -50,6 +51,23 @@ async function limit(of: readonly { readonly name: string }[], bytes: number): P
 async function addPartition({ name }: { readonly name: string }): Promise<void> {
   await (await kafka.admin()).createPartitions({ topicPartitions: [{ topic: name, count: 2 }] });
 }
+
+it('a topic that is deleted ends the ownership of an idle feed, too', async () => {
+  const session = await log().acquire(topics, deadline());
+  const { name } = topics.deadLetters;
+  await (await kafka.admin()).deleteTopics({ topics: [name] });
+  let lost: unknown = null;
+  await until(() => {
+    try {
+      session.gather();
+    } catch (error) {
+      lost = error;
+    }
+    return lost !== null;
+  }, 20_000);
+  expect(lost).toMatchObject({ code: 'LOG_TOPIC_LOST', message: `Topic ${name} is not there any more` });
+  await session.release();
+});
 
 it.each([
   [

@@ -67,6 +67,29 @@ it.each(lost)(
   },
 );
 
+it('dead letters that are deleted while no publisher runs are named until a snapshot', async () => {
+  await runOnce();
+  await drop(name('ipos.dead-letters'));
+  const { code, said } = await runOnce();
+  expect([code, times(said)]).toEqual([0, 1]);
+  await expectKnownUntilSnapshot(name('ipos.dead-letters'));
+});
+
+it('a retry of dead letters names their topic if it was deleted, and the feed goes on', async () => {
+  const publisher = await running();
+  await drop(name('ipos.dead-letters'));
+  const beganAt = performance.now();
+  const { code, said } = await done(['dead-letters', 'retry', 'ipos']);
+  expect([code, said]).toEqual([
+    1,
+    expect.stringContaining(`Topic ${name('ipos.dead-letters')} is not there any more`),
+  ]);
+  expect(performance.now() - beganAt).toBeLessThan(20_000);
+  await publisher.sees(/Feed ipos is read again/, 'stderr');
+  await stillPolled('ipos');
+  await expectKnownUntilSnapshot(name('ipos.dead-letters'));
+});
+
 it('topics that are deleted while no publisher runs are named together', async () => {
   await runOnce();
   await drop(name('ipos'));

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import type { GroupConsumeOptions } from '../../src/consumer/options';
 import { createTopics } from '../support/create-topics';
@@ -176,6 +177,45 @@ it("a place in a database of one's own is asked for by the id of the topic", asy
   expect([...stored.values()]).toEqual([10, 3]);
   expect([...stored.keys()]).not.toContain(null);
   await one.stop();
+});
+
+describe('a group with unread events in a topic', () => {
+  const warningsOf = (one: ValueConsumer) => one.warnings.filter((text) => text.includes(topic()));
+  const gone = () => `The topic ${topic()} was deleted.`;
+  const createdAgain = (unread: string) =>
+    `The topic ${topic()} was deleted and created again.${unread} The group ${group()} reads it from its beginning.`;
+
+  it.each([
+    ['its only topic', () => [topic()]],
+    ['one of its topics', () => [topic(), other()]],
+  ])('is warned once when %s is deleted, and once when it is created again', async (_, topics) => {
+    const one = consume({ from: 'beginning', topics: topics() }, () => sleep(500));
+    // Events that come after the group has begun count too.
+    await until(async () => (await places())[topic()] === '0');
+    await send(topic(), values('old', 20));
+    await until(() => one.seen.length === 2);
+    await admin.deleteTopics({ topics: [topic()] });
+    await until(() => warningsOf(one).length > 0, 10_000);
+    expect(warningsOf(one)).toEqual([gone()]);
+
+    const unread = 20 - one.seen.length;
+    await kafka.create({ topic: topic(), numPartitions: 1 });
+    await send(topic(), values('new', 3));
+    await until(() => one.seen.includes('new 2'));
+    expect(warningsOf(one)).toEqual([gone(), createdAgain(` About ${unread} of its events were not read.`)]);
+  });
+
+  it('is not warned when members come and go', async () => {
+    const members = [consume({ from: 'beginning' })];
+    await until(isSettled);
+    members.push(consume({ from: 'beginning' }));
+    await send(topic(), values('old', 5));
+    await until(() => members.flatMap((one) => one.seen).length >= 5);
+    await members[0]!.stop();
+    await send(topic(), values('later', 5));
+    await until(() => members[1]!.seen.includes('later 4'));
+    expect(members.flatMap(warningsOf)).toEqual([]);
+  });
 });
 
 it('members that share its partitions read a topic that was recreated once', async () => {

@@ -40,10 +40,11 @@ export function consumeValues(
     () =>
     async (
       records: readonly { value: Buffer | null; logOffset: number }[],
-      { topicId }: { topicId: string | null },
+      { topicId, revoked }: { topicId: string | null; revoked: AbortSignal },
       advance: (next: number) => Promise<void>,
     ) => {
       for (const { value, logOffset } of records) {
+        if (revoked.aborted) return;
         seen.push(String(value));
         await handle(String(value), logOffset, topicId);
         await advance(logOffset + 1);

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 import type { FeedTopics, SharedTopicSpec } from '../../commit-log';
+import { topicLost } from '../../topics';
 import { DEFAULT_MESSAGE_BYTES } from '../connection/kafka-failure';
 import {
   type Asking,
@@ -47,8 +48,8 @@ export async function prepareTopics(
 
 /**
  * Looks at the topics of a feed that is being published: somebody may have changed their settings. Creates nothing.
- * @returns as `prepareTopics`; null if a topic is missing, or its settings may not be seen
- * @throws as `prepareTopics`
+ * @returns as `prepareTopics`; null if the settings of a topic may not be seen
+ * @throws as `prepareTopics`, and HighwaterError LOG_TOPIC_LOST if a topic is missing
  */
 export async function verifyTopics(
   topics: FeedTopics,
@@ -58,6 +59,8 @@ export async function verifyTopics(
   const reports = await withAdmin(deps, (asking) =>
     settled(new Map(), asking, async () => inspect(wanted, await describe(wanted, asking), asking)),
   );
+  const missing = reports.find(({ exists }) => exists === null);
+  if (missing !== undefined) throw topicLost(missing.spec.name);
   refuseWrong(`feed ${topics.feed}`, reports, deps);
   warn(topics.feed, reports, deps);
   return reports.some(({ settings }) => settings === null) ? null : layoutsOf(reports);
@@ -137,9 +140,9 @@ async function settled(
   for (;;) {
     const reports = await look();
     const pastMs = Date.now() - began;
-    const isOpen = ({ spec, settings, verdict }: TopicReport): boolean => {
+    const isOpen = ({ spec, exists, settings, verdict }: TopicReport): boolean => {
       const asked = fresh.get(spec.name);
-      if (asked === undefined) return verdict.wrong.length > 0 && pastMs < lookAgainMs;
+      if (asked === undefined) return (exists === null || verdict.wrong.length > 0) && pastMs < lookAgainMs;
       const hasAll =
         settings === null || Object.entries(asked).every(([name, value]) => settings.get(name) === value);
       return !hasAll && pastMs < turnUpWithinMs;

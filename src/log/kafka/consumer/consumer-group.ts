@@ -13,6 +13,7 @@ import { Contact, joinFailure, type Remedies } from '../group/refusals';
 import { LeaderlessNotes } from '../reader/leaderless';
 import { type ReadingDeps, readFailure } from '../reader/reading';
 import { GroupOffsets } from './group-offsets';
+import { KnownTopics } from './known-topics';
 import { type Placement, type PlacementDeps, takeUp } from './placement';
 import {
   assignPartitions,
@@ -111,11 +112,8 @@ export function joinConsumerGroup(options: GroupOptions, deps: ReadingDeps): Gro
     notes: new LeaderlessNotes(logger),
     joinedAt: Date.now(),
     failed: end,
-    recreated(topic) {
-      const what = `The topic ${topic} was deleted and created again. The group ${groupId} reads it from its beginning.`;
-      logger.warn(what);
-      member.rejoin();
-    },
+    known: new KnownTopics(groupId, logger),
+    recreated: () => member.rejoin(),
   };
 
   // The group has given this member up, or nobody can tell: others may have its partitions.

@@ -5,10 +5,11 @@ import { HighwaterError } from '../../../errors';
 import type { GroupPlace } from '../../consumer-log';
 import type { CommandTarget } from '../connection/admin-commands';
 import { byTopic, partitionName } from '../connection/cluster';
-import { isProtocolError, kafkaFailure, passesByItself } from '../connection/kafka-failure';
+import { isOfMissingTopic, isProtocolError, kafkaFailure, passesByItself } from '../connection/kafka-failure';
 import type { Coordinator } from '../group/coordinator';
 import type { GroupMember } from '../group/member';
 import type { MemberPlace, TopicPartitions } from '../group/member-data';
+import { HEARS_MS } from '../reader/reading';
 
 const AGAIN_MS = 100;
 const ANSWER_MS = 10_000;
@@ -98,7 +99,11 @@ export class GroupOffsets {
         throw kafkaFailure(error, doing, { operation: 'READ', topics, groupId, cluster: this.limits.target });
       }
     };
-    const isWorthIt = (failure: unknown) => passesByItself(failure) && failure.code !== 'GROUP_LOST';
+    const beganAt = performance.now();
+    const isWorthIt = (failure: unknown) =>
+      passesByItself(failure) &&
+      failure.code !== 'GROUP_LOST' &&
+      !(isOfMissingTopic(failure) && performance.now() - beganAt > HEARS_MS);
     return retrying(tried, { signal, isWorthIt, pauseMs: AGAIN_MS, forMs });
   }
 }

@@ -10,8 +10,10 @@ import type { MemberPlace, TopicPartitions } from '../group/member-data';
 import { topicIds } from '../protocol/newer-requests';
 import { isLeaderless, leaderlessSince } from '../reader/leaderless';
 import { offsetRanges, offsetsSince, placeIn, topicsOf } from '../reader/offsets';
+import type { PartitionPosition } from '../reader/partition-reader';
 import { type ReadingDeps, readingTopics } from '../reader/reading';
 import { type CommittedOffset, type GroupOffsets, groupLost } from './group-offsets';
+import type { KnownTopics } from './known-topics';
 import { type SharedFetchDeps, sharedFetch } from './shared-fetch';
 
 /** How often to look whether partitions without a leader have one, in ms. */
@@ -25,8 +27,10 @@ export interface PlacementDeps extends ReadingDeps, Pick<SharedFetchDeps, 'notes
   readonly working: Map<string, Promise<void>>;
   /** When the member joined, in ms since 1970. */
   readonly joinedAt: number;
+  /** The same for all placements of the member. */
+  readonly known: KnownTopics;
   /** A topic was deleted and created again under its name: its partitions must be assigned again. */
-  recreated(topic: string): void;
+  recreated(): void;
   /** The partitions cannot be read at all. */
   failed(error: unknown): void;
 }
@@ -35,7 +39,7 @@ export type Placement = ReturnType<typeof takeUp>;
 
 /** Works on the partitions of a member from one generation of the group to the next. */
 export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: PlacementDeps) {
-  const { kafka, groupId, offsets, working, logger, target, notes, joinedAt } = deps;
+  const { kafka, groupId, offsets, working, logger, target, notes, joinedAt, known } = deps;
   const revoked = sharedController();
   const over = sharedController();
   const all = Object.entries(partitions).flatMap(([topic, numbers]) =>
@@ -53,7 +57,8 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
       logger.debug('the partitions of a group are looked at again', { groupId, error }),
   };
   const connection = { close: (): void => undefined };
-  const worked = all.length === 0 ? Promise.resolve() : workOnAll();
+  // Without partitions there may still be something to say of the topics that the member had.
+  const worked = all.length + known.names().length === 0 ? Promise.resolve() : workOnAll();
 
   async function workOnAll(): Promise<void> {
     const works: Promise<void>[] = [];
@@ -63,15 +68,17 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
         persistently(open, looking),
       ]);
       signal.throwIfAborted();
-      const fetching = sharedFetch(cluster, { ...deps, signal, topicIds: ids });
+      const fetched = ({ latest, topicId = null, ...place }: PartitionPosition) =>
+        known.note(place, topicId, { end: Number(latest ?? 0) });
+      const fetching = sharedFetch(cluster, { ...deps, signal, topicIds: ids, fetched });
       let waiting = all;
-      for (let known = ranges; ; known = await laterRanges(cluster)) {
+      for (let found = ranges; ; found = await laterRanges(cluster)) {
         for (const one of waiting) {
-          const range = known.get(partitionName(one));
+          const range = found.get(partitionName(one));
           if (range === undefined) notes.note(cluster, one);
           else works.push(workOn(one, range, committed.get(partitionName(one)), ids, fetching));
         }
-        waiting = waiting.filter((one) => !known.has(partitionName(one)));
+        waiting = waiting.filter((one) => !found.has(partitionName(one)));
         if (waiting.length === 0) break;
       }
     } catch (error) {
@@ -87,7 +94,8 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
     await cluster.connect();
     await cluster.addMultipleTargetTopics(topics);
     // Once, and before the offsets: the earlier id of a topic that is recreated from then on is refused when it is read.
-    const ids = await topicIds(cluster, topics);
+    const ids = await topicIds(cluster, [...new Set([...topics, ...known.names()])]);
+    known.look(topics, ids);
     return { cluster, ids, ranges: await rangesOf(cluster, all, joinedAt) };
   }
 
@@ -124,10 +132,14 @@ export function takeUp(place: MemberPlace, partitions: TopicPartitions, deps: Pl
       committed: isRecreated ? null : (committed?.next ?? null),
       range,
       revoked: signal,
-      records: (from, goesOn) => fetching.records(topic, partition, from, goesOn),
+      records(from, goesOn) {
+        known.note({ topic, partition }, topicId, { next: from, end: range.end });
+        return fetching.records(topic, partition, from, goesOn);
+      },
       settled: (next) => fetching.settled(topic, partition, next),
       commit(next, note = '') {
         const settled = assigned.settled(next);
+        known.note({ topic, partition }, topicId, { next: settled });
         const done = committing.then(() => commit({ topic, topicId, partition, next: settled, note }));
         committing = done.catch(() => undefined);
         return done;

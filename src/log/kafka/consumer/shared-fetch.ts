@@ -24,7 +24,9 @@ export interface SharedFetchDeps extends Pick<ReadingDeps, 'target' | 'logger'> 
   /** By topic: only the topic with this id is read, not another topic that was created under its name. */
   readonly topicIds: ReadonlyMap<string, string>;
   /** The topic was deleted and created again under its name. */
-  recreated(topic: string): void;
+  recreated(): void;
+  /** Told of each position that has been asked for. */
+  fetched?(position: PartitionPosition): void;
 }
 
 interface Reader {
@@ -122,6 +124,7 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps) {
       reader.missed = 0;
       // Together with the records: if `reached` moved earlier, a commit in between would count records that wait here as done.
       reader.reached = reader.position.next;
+      deps.fetched?.(reader.position);
       const { topic, partition } = reader.position;
       const mine = records.filter(
         (one) => one.partition === partition && one.topic === topic && !isFence(one),
@@ -173,7 +176,7 @@ export function sharedFetch(cluster: Cluster, deps: SharedFetchDeps) {
     const [known, now] = [deps.topicIds.get(topic), found.get(topic)];
     if (known !== undefined && now !== undefined && now !== known && !recreated.has(topic)) {
       recreated.add(topic);
-      deps.recreated(topic);
+      deps.recreated();
     }
     await cluster.refreshMetadata().catch(() => undefined);
     reader.state = 'ready';

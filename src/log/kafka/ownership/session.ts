@@ -216,6 +216,13 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     }
   }
 
+  /** @throws HighwaterError LOG_TOPIC_MISMATCH, LOG_TOPIC_LOST; why the session is over */
+  function assertKept(): void {
+    if (over !== null) throw over;
+    const mismatch = watch.mismatch();
+    if (mismatch !== null) throw end(mismatch);
+  }
+
   const gather = () => new PartitionedRecords(partitionsOf, watch.maxRecordBytes());
 
   function gatheredOf(batch: TransactionBatch): PartitionedRecords {
@@ -243,7 +250,11 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
     topicIds: ids,
     maxRecordBytes: watch.maxRecordBytes,
     partitionsOf,
-    gather,
+    gather() {
+      // Every poll begins like this, and an idle feed commits nothing for long.
+      if (over === null && underWay === 0) assertKept();
+      return gather();
+    },
     restore(topic, signal, after) {
       const through = offsetsOf(topic);
       // The fences lie behind the end. If the topic was cut before it, a fence may have the place of another record.
@@ -262,9 +273,7 @@ export async function openSession(deps: SessionDeps): Promise<FeedSession> {
       return { topicId, offsets: offsets.map((offset) => offset + 1), commit };
     },
     async commit(batch) {
-      if (over !== null) throw over;
-      const mismatch = watch.mismatch();
-      if (mismatch !== null) throw end(mismatch);
+      assertKept();
       assertOwn(batch, feed, ownerEpoch);
       const { position } = batch;
       // Everything is encoded before the transaction begins.

@@ -1,18 +1,20 @@
 import { sharedController } from '../../../async/wait';
-import { HighwaterError } from '../../../errors';
+import { type ErrorCode, HighwaterError } from '../../../errors';
 import type { Logger } from '../../../logging/logger';
 
 export interface SettingsWatchDeps {
   /**
    * Whether the topics are still kept as they must be.
    * @returns the largest record that they take by now, in bytes; null: not known
-   * @throws HighwaterError LOG_TOPIC_MISMATCH; other errors say nothing about the topics
+   * @throws HighwaterError LOG_TOPIC_MISMATCH, LOG_TOPIC_LOST; other errors say nothing about the topics
    */
   verify(signal: AbortSignal): Promise<number | null>;
   /** As the topics were when the feed was acquired. */
   readonly maxRecordBytes: number;
   readonly logger: Logger;
 }
+
+const TELLING: readonly ErrorCode[] = ['LOG_TOPIC_MISMATCH', 'LOG_TOPIC_LOST'];
 
 /**
  * Looks now and then whether the topics of an owner are still kept as they must be: an operator can change their settings at any time,
@@ -29,7 +31,7 @@ export function watchSettings({ verify, logger, ...deps }: SettingsWatchDeps, ev
       maxRecordBytes = (await verify(stopping.signal)) ?? maxRecordBytes;
       mismatch = null;
     } catch (error) {
-      if (error instanceof HighwaterError && error.code === 'LOG_TOPIC_MISMATCH') mismatch = error;
+      if (error instanceof HighwaterError && TELLING.includes(error.code)) mismatch = error;
       else logger.debug('the settings of topics could not be looked at', { error });
     }
   }

@@ -18,6 +18,8 @@ export interface PartitionPosition extends TopicPartition {
   end: bigint | null;
   /** Whether compaction takes records from the topic. Left out: not known yet; the broker is asked when it matters. */
   isCompacted?: boolean | undefined;
+  /** In the last answer, the offset behind the last record that readers are shown. */
+  latest?: bigint;
   /** In the last round nothing came, although something was there for readers, or the partition was leaderless. */
   isHeldBack?: boolean;
   /** `next` is where the partition began when it was found, and no round has read it since. */
@@ -105,6 +107,7 @@ async function fetchFrom(
       [answer] = await fetchPartitions(cluster, nodeId, [position], wanted);
     }
     if (answer === undefined) continue;
+    position.latest = answer.lastStableOffset;
     const isEmpty = isBehind(answer, from);
     const next = isEmpty
       ? await behindGap(cluster, nodeId, position, answer, maxWaitMs)

@@ -15,6 +15,9 @@ export interface ReadingDeps {
   readonly logger: Logger;
 }
 
+/** How long a broker may be behind in hearing of a topic. To wait longer for a deleted topic would hold up the others. In ms. */
+export const HEARS_MS = 1_000;
+
 /** How often a reader looks around, in ms. */
 const LOOK_INTERVAL_MS = 1_000;
 

@@ -2,16 +2,17 @@ import { oneAhead } from '../../../async/one-ahead';
 import { HighwaterError } from '../../../errors';
 import type { LogRecord } from '../../commit-log';
 import type { EndsAt, TopicEnds } from '../../consumer-log';
+import { topicLost } from '../../topics';
 import { type Cluster, drop, partitionName, readingCluster, withCluster } from '../connection/cluster';
 import { acceptLeaderless } from '../connection/guards/cluster-questions';
-import type { Asked } from '../connection/kafka-failure';
+import { type Asked, isOfMissingTopic } from '../connection/kafka-failure';
 import { type Persistence, persistently } from '../connection/persistently';
 import { topicIds } from '../protocol/newer-requests';
 import { isFence } from './fence';
 import { isLeaderless, partitionsOf } from './leaderless';
 import { offsetsSince, partitionOffsets } from './offsets';
 import { isAtEnd, type PartitionPosition } from './partition-reader';
-import { knowTopic, type Reading, type ReadingDeps, readingTopics, readRounds } from './reading';
+import { HEARS_MS, knowTopic, type Reading, type ReadingDeps, readingTopics, readRounds } from './reading';
 
 const MAX_WAIT_MS = 500;
 
@@ -32,7 +33,7 @@ export interface RestoreOptions {
 /**
  * All committed records of a topic through given offsets. Positions decide when it ends, not the records it meets:
  * transaction markers, compaction and records of other programs cannot hide the end from it.
- * @throws HighwaterError LOG_RESTORE_STALLED, KAFKA_*; LOG_TOPIC_LOST if records behind `from` are gone; the signal's reason
+ * @throws HighwaterError LOG_RESTORE_STALLED, KAFKA_*; LOG_TOPIC_LOST if the topic, or records behind `from`, are gone; the signal's reason
  */
 export async function* readThrough(
   cluster: Cluster,
@@ -41,7 +42,14 @@ export async function* readThrough(
 ): AsyncGenerator<LogRecord> {
   const { signal } = options;
   const reading = { ...options, cluster, doing: `reading ${topic}`, forMs: stallMs };
-  const found = await persistently(() => partitionOffsets(cluster, [topic], 'beginning'), reading);
+  const beganAt = performance.now();
+  const begin = () =>
+    partitionOffsets(cluster, [topic], 'beginning').catch((error: unknown) => {
+      if (isOfMissingTopic(error) && performance.now() - beganAt > HEARS_MS) return null;
+      throw error;
+    });
+  const found = await persistently(begin, reading);
+  if (found === null) throw topicLost(topic);
   const positions = found.map((position): PartitionPosition => {
     const end = (through.get(position.partition) ?? -1n) + 1n;
     const next = BigInt(from?.[position.partition] ?? position.next);
