@@ -436,7 +436,7 @@ const embeddedLog = {
   },
   LOG_CORRUPT: {
     ...parks,
-    what: "The log is damaged. `highwater.db` is not a whole SQLite database: the disk is damaged, the file was copied while it was written, or it is another file of that name. It may also be empty or missing although `highwater.db-wal` has content, or hold a text that is not UTF-8. Damage is noticed only in pages that are read; `highwater doctor` and `sqlite3 highwater.db 'PRAGMA integrity_check'` look at all pages. If the message names `publisher.lock`, the log itself is whole: delete only that file, while no process uses the folder.",
+    what: "The log is damaged. `highwater.db` is not a whole SQLite database: the disk is damaged, the file was copied while it was written, or it is another file of that name. It may also be empty or missing although `highwater.db-wal` has content or the folder has images of an earlier run, or hold a text that is not UTF-8. Damage is noticed only in pages that are read; `highwater doctor` and `sqlite3 highwater.db 'PRAGMA integrity_check'` look at all pages. If the message names `publisher.lock`, the log itself is whole: delete only that file, while no process uses the folder.",
     now: 'Nothing was written.',
     remedy:
       'Keep a copy of the folder. Then restore a backup, or start with an empty folder (HIGHWATER_DATA_DIR): all records come again as reads (op r).',

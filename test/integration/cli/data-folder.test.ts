@@ -91,6 +91,19 @@ describe('a log whose highwater.db', () => {
     expect(err).toContain('highwater.db-wal holds');
     expect(readFileSync(data('highwater.db-wal')).equals(wal)).toBe(true);
   });
+
+  it('was cut to 0 bytes after an ordinary end is not taken for a new one', async () => {
+    expect((await publisher.done(['run', '--once'])).code).toBe(0);
+    truncateSync(data('highwater.db'));
+    for (const command of [['run', '--once'], ['status']]) {
+      const { code, err } = await publisher.done(command);
+      expect([command, code, err]).toEqual([
+        command,
+        1,
+        expect.stringMatching(/LOG_CORRUPT .*it is empty, while .*\.images/),
+      ]);
+    }
+  });
 });
 
 const isRoot = process.geteuid?.() === 0;

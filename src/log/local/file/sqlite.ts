@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isNativeError } from 'node:util/types';
@@ -104,9 +104,14 @@ export function sizeOf(file: string): number {
 
 /** SQLite takes an empty file for a new one, and deletes the write-ahead log beside it. */
 function refuseEmptied(file: string): void {
+  if (sizeOf(file) > 0) return;
   const walBytes = sizeOf(`${file}-wal`);
-  if (walBytes > 0 && sizeOf(file) === 0)
+  if (walBytes > 0)
     throw new Damaged(`it is empty or missing, while ${file}-wal holds ${walBytes} bytes of it`);
+  // A publisher that ends leaves no such log, and keeps the images of its records.
+  if (path.basename(file) !== 'highwater.db' || !existsSync(file)) return;
+  const images = readdirSync(path.dirname(file)).find((name) => name.endsWith('.images'));
+  if (images !== undefined) throw new Damaged(`it is empty, while ${images} is there from an earlier run`);
 }
 
 /**
