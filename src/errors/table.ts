@@ -275,7 +275,7 @@ const answers = {
   },
   POLL_NOT_COUNTED: {
     ...passes,
-    what: 'A poll came to its end, but the feed does not count as read. Its answers may lack rows, or a cache has kept them. The message says which.',
+    what: 'A poll or backfill came to its end, but the feed does not count as read. Its answers may lack rows, or a cache has kept them. The message says which.',
     now: 'The rows that came are published, and nothing is deleted. The first poll that counts ends this.',
     remedy:
       'Ask the API as the feed does, and look at what the message names: the rights of the token, a cache, a limit of paging.',

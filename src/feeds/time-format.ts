@@ -36,7 +36,7 @@ export const expectedTime: Readonly<Record<TimeFormat, string>> = {
 
 /**
  * Unix seconds of a time as a record has it, with a fraction if the format has one; null for anything else. An ISO time before 1970 is 0:
- * some APIs write the first moment that they know, such as 0001-01-01, for a record that was never updated.
+ * some APIs write the first moment that they know, such as 0001-01-01, for a record that was never updated. So is MySQL's zero date.
  */
 export type TimeReader = (raw: unknown) => number | null;
 
@@ -44,10 +44,13 @@ export function timeReader(format: TimeFormat): TimeReader {
   if (format === 'seconds') return readSeconds;
   if (format === 'milliseconds') return readMilliseconds;
   return (raw) => {
-    const seconds = readIso8601(raw);
+    const seconds = typeof raw === 'string' && ZERO_DATE.test(raw) ? 0 : readIso8601(raw);
     return seconds === null ? null : Math.max(0, seconds);
   };
 }
+
+/** MySQL's value for a time that was never set. It is not a calendar date. */
+const ZERO_DATE = /^0000-00-00(?:[Tt ]00:00:00(?:\.0+)?[Zz]?)?$/;
 
 /** Above this a time stamp is in milliseconds: as seconds it would lie in the year 5138. */
 const GREATEST_SECONDS = 1e11;

@@ -144,7 +144,8 @@ export async function backfill(
   progress: Request['progress'] = () => {},
 ): Promise<Outcome> {
   const { state } = deps;
-  let isSettled = true;
+  /** Why rows may be missing; null: nothing says so. */
+  let shortfall: string | null = null;
   const other = unfinishedOther(state.offset, dates);
   if (other !== null) {
     const { said, facts } = givenUp(other, describeProgress(state.offset, Date.now()));
@@ -155,12 +156,13 @@ export async function backfill(
     const slow = patient(deps);
     const round = backfillRound(slow, dates);
     const onPage: PollDeps['onPage'] = (page) => {
-      isSettled &&= page.progress.settled;
+      const { settled, shortfall: why = null } = page.progress;
+      if (!settled) shortfall ??= why;
       deps.onPage?.(page);
     };
     const result = await poll({ ...slow, onPage }, { ...round, between }, signal);
     signal.throwIfAborted();
-    return backfilled(feed, result, isSettled, other);
+    return backfilled(feed, result, shortfall, dates, other);
   } catch (error) {
     if (!(error instanceof HighwaterError) || !error.code.startsWith('SCAN_')) throw error;
     await movePosition(deps, { backfill: null });

@@ -1,4 +1,5 @@
 import type { Facts, Outcome } from '../commands/command';
+import { HighwaterError } from '../errors';
 import type { Feed } from '../feeds/feed';
 import { counted } from '../format/counted';
 import { durationText } from '../format/durations';
@@ -63,20 +64,35 @@ const reasons: Record<NonNullable<ReconcileResult['why']>, string> = {
   'old-answers': 'the second scan got answers that a cache had kept since the first one',
 };
 
-/** @param other an unfinished backfill that was given up for this one */
+/**
+ * @param shortfall why rows may be missing, for people. No poll asks for them, so the backfill has failed. Null: nothing says so
+ * @param other an unfinished backfill that was given up for this one
+ */
 export function backfilled(
   feed: Feed,
   { pages, rows, changes }: PollResult,
-  isSettled: boolean,
+  shortfall: string | null,
+  { from, to }: BackfillRequest,
   other: BackfillRequest | null,
 ): Outcome {
-  const rest = isSettled ? '' : ' Rows moved while they were read, and some may be missing: ask again.';
   const gone =
     other === null
       ? ''
       : ` The one from ${other.from} to ${other.to} was given up for it: ask for its rest again.`;
-  const summary = `The backfill of feed ${feed.name} is done: ${changes.toLocaleString('en-US')} of ${counted(rows, 'row')} in ${counted(pages, 'page')} ${changes === 1 ? 'was' : 'were'} unknown or differed.${rest}${gone}`;
-  const facts = { pages, rows, changes, settled: isSettled };
+  const found = `${changes.toLocaleString('en-US')} of ${counted(rows, 'row')} in ${counted(pages, 'page')} ${changes === 1 ? 'was' : 'were'} unknown or differed`;
+  if (shortfall !== null) {
+    const error = new HighwaterError(
+      'POLL_NOT_COUNTED',
+      `The backfill of feed ${feed.name} is not complete: ${shortfall}`,
+      {
+        now: `The rows that came are published: ${found}. The backfill does not count as done, and polls may never ask for the missing rows.${gone}`,
+        remedy: `Look at what the message names, then ask again: highwater backfill ${feed.name} --from ${from} --to ${to}`,
+      },
+    );
+    return { ok: false, error };
+  }
+  const summary = `The backfill of feed ${feed.name} is done: ${found}.${gone}`;
+  const facts = { pages, rows, changes, settled: true };
   return done(summary, other === null ? facts : { ...facts, ...factsOf(other) });
 }
 

@@ -60,15 +60,18 @@ export async function withRetry<T extends { readonly kind: string }>(
   }
 }
 
-/** Full jitter: any pause up to the greatest one, so that many clients do not come back together. */
+/**
+ * Full jitter: any pause up to the greatest one, so that many clients do not come back together. A longer pause that the API asks for
+ * goes first. A shorter one, such as `Retry-After: 0`, would use up all attempts at once.
+ */
 export function backoffMs(
   failure: SourceFailure,
   attempts: number,
   limits: RetryLimits,
   random: () => number,
 ): number {
-  if (failure.retryAfterMs !== undefined) return failure.retryAfterMs;
-  return random() * Math.min(limits.maxMs, limits.baseMs * 2 ** (attempts - 1));
+  const usualMs = random() * Math.min(limits.maxMs, limits.baseMs * 2 ** (attempts - 1));
+  return Math.max(usualMs, failure.retryAfterMs ?? 0);
 }
 
 function isFailure(outcome: { readonly kind: string }): outcome is SourceFailure {

@@ -2,7 +2,7 @@ import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
 import { rowKeys } from '../../feeds/row-keys';
 import type { BackfillProgress, SourceOffset } from '../../state/source-offset';
-import type { Paging, ScanPage } from '../../types';
+import type { Paging, ScanPage, ScanProgress } from '../../types';
 import { learnedPaging } from '../position';
 import type { Round, RoundDeps } from '../round';
 import {
@@ -51,12 +51,10 @@ export function backfillRound(deps: RoundDeps, request: BackfillRequest): Round 
     async *pages(stop) {
       const startedAt = performance.now();
       let progress = begun;
-      let settled = true;
-      yield leadingTo(progress, pageWithoutRows(paging, mark, false, settled));
+      yield leadingTo(progress, pageWithoutRows(paging, mark));
       const read = begun.next_date !== null ? byDate : byUpdated;
       for await (const part of read(begun, paging, deps, stop)) {
         const page = withoutRowsOfPolls(part.page, feed, deps.state.offset);
-        settled &&= part.isSettled;
         progress = {
           ...progress,
           ...part.moved,
@@ -66,7 +64,7 @@ export function backfillRound(deps: RoundDeps, request: BackfillRequest): Round 
         };
         yield leadingTo(progress, page);
       }
-      yield leadingTo(null, pageWithoutRows(paging, mark, true, settled));
+      yield leadingTo(null, pageWithoutRows(paging, mark, { complete: true }));
     },
     readsAhead: false,
     origin: () => 'backfill',
@@ -131,8 +129,6 @@ interface BackfillPage {
   readonly page: ScanPage;
   /** The progress that the page makes once it is committed. */
   readonly moved: Partial<BackfillProgress>;
-  /** False if rows may be missing. */
-  readonly isSettled: boolean;
 }
 
 async function* byDate(
@@ -147,13 +143,17 @@ async function* byDate(
   try {
     for await (const part of readDays(feed, days, paging, deps, signal)) {
       if (part.kind === 'read') {
-        const page = pageWithoutRows(part.paging, mark, false, part.settled);
-        yield { page, moved: { next_date: dateOf(part.nextDay) }, isSettled: part.settled };
+        const { shortfall } = part;
+        const lack = shortfall === null ? {} : { settled: false, shortfall };
+        yield {
+          page: pageWithoutRows(part.paging, mark, lack),
+          moved: { next_date: dateOf(part.nextDay) },
+        };
         continue;
       }
       const { rows, observedAtMs, reread } = part.page;
-      const { progress } = pageWithoutRows(part.paging, mark, false, true);
-      yield { page: { rows, observedAtMs, reread, progress }, moved: {}, isSettled: true };
+      const { progress } = pageWithoutRows(part.paging, mark);
+      yield { page: { rows, observedAtMs, reread, progress }, moved: {} };
     }
   } catch (error) {
     throw endOfBackfill(error);
@@ -202,7 +202,6 @@ async function* byUpdated(
       yield {
         page: { ...page, rows, progress: { ...progress, complete: false } },
         moved: { next_second: isProven ? progress.highWaterMark : firstSecond },
-        isSettled: progress.settled,
       };
       // Every row below the mark has been seen.
       if (progress.highWaterMark > lastSecond) return true;
@@ -232,16 +231,12 @@ function withoutRowsOfPolls(page: ScanPage, feed: Feed, offset: SourceOffset): S
   return { ...page, rows };
 }
 
-function pageWithoutRows(
-  paging: Paging,
-  highWaterMark: number,
-  complete: boolean,
-  settled: boolean,
-): ScanPage {
+function pageWithoutRows(paging: Paging, highWaterMark: number, other: Partial<ScanProgress> = {}): ScanPage {
+  const usual = { shownBelow: 0, duringSnapshot: false, complete: false, settled: true };
   return {
     rows: [],
     observedAtMs: Date.now(),
-    progress: { highWaterMark, shownBelow: 0, duringSnapshot: false, complete, settled, paging },
+    progress: { ...usual, highWaterMark, paging, ...other },
     reread: async () => [],
   };
 }

@@ -1,14 +1,16 @@
 import { HighwaterError } from '../../errors';
 import type { Feed } from '../../feeds/feed';
+import { remind } from '../../logging/remind';
 import type { Source } from '../../source/source';
 import type { Paging } from '../../types';
 import type { FetchedPage } from './pages/page-facts';
 import { PageReader } from './pages/page-reader';
 import { MOST_WALKS } from './pages/page-walk';
 import { pagingReach } from './pages/paging';
+import { noPage } from './pages/refusals';
 import { isOutOfReach } from './pages/window';
 import { WindowReader } from './pages/window-reader';
-import type { ScanDeps } from './scan-position';
+import { type ScanDeps, saidOfHidden } from './scan-position';
 
 /** Days since 1970, both included. */
 export interface Days {
@@ -19,8 +21,13 @@ export interface Days {
 /** A page of a window, or its end. */
 export type WindowPage =
   | { readonly kind: 'page'; readonly page: FetchedPage; readonly paging: Paging }
-  /** All of the days before `nextDay` has been read; `settled`: as far as their walks could tell. */
-  | { readonly kind: 'read'; readonly nextDay: number; readonly settled: boolean; readonly paging: Paging };
+  /** The days before `nextDay` are over. `shortfall`: why rows of them may be missing, for people; null: nothing says so. */
+  | {
+      readonly kind: 'read';
+      readonly nextDay: number;
+      readonly shortfall: string | null;
+      readonly paging: Paging;
+    };
 
 const FIRST_DAYS = 32;
 /** In pages of the feed's size. Larger windows are split, because a crash or restless rows repeat a whole window. */
@@ -73,10 +80,13 @@ export async function* readDays(
       length = Math.ceil((last - first + 1) / 2);
       continue;
     }
-    if (!settled) warnOfRestlessDay(feed, dates.from, deps);
+    const shortfall = settled
+      ? await lackOf(reader, feed, deps, signal)
+      : `${MOST_WALKS} walks over the rows of ${dates.from} still brought new ones.`;
+    if (shortfall !== null) warnOf(shortfall, feed, deps, reader.announced.hidden?.by ?? dates.from);
     first = last + 1;
     if (rows <= FEW_PAGES * feed.pageSize) length *= 2;
-    yield { kind: 'read', nextDay: first, settled, paging };
+    yield { kind: 'read', nextDay: first, shortfall, paging };
   }
 }
 
@@ -101,12 +111,25 @@ function oneDayTooWide(feed: Feed, date: string, error: HighwaterError): Highwat
   );
 }
 
-function warnOfRestlessDay(feed: Feed, date: string, { logger }: ScanDeps): void {
-  logger.warn(
-    `Feed ${feed.name}: ${MOST_WALKS} walks over the rows of ${date} still brought new ones. ` +
-      'The backfill goes on; a reconcile finds the missing records.',
-    { feed: feed.name },
-  );
+/** Why the answers of a window show that they lack rows; null: they do not, or by a total that is the same for dates without any row. */
+async function lackOf(
+  reader: PageReader,
+  feed: Feed,
+  { source }: ScanDeps,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const { hidden } = reader.announced;
+  if (hidden?.by === 'total') {
+    const without = ofDates(source, { from: dateOf(0), to: dateOf(0) });
+    const empty = await new PageReader(feed, without, reader.learned(), signal).readFirst(0).catch(noPage);
+    if (empty?.total === hidden.total) return null;
+  }
+  return hidden && saidOfHidden(hidden);
+}
+
+function warnOf(shortfall: string, feed: Feed, { logger }: ScanDeps, kind: string): void {
+  const message = `Feed ${feed.name}: ${shortfall} The backfill goes on, but does not count as done.`;
+  remind(feed, kind, () => logger.warn(message, { feed: feed.name }));
 }
 
 /** Calendar dates (2026-01-31) as whole days since 1970, and the seconds of a day in UTC. */

@@ -259,17 +259,17 @@ function hasHoles(hidden: HiddenRows | null): boolean {
   return hidden !== null && ['partial', 'no next', 'itself', 'no list', 'refusal', 'gap'].includes(hidden.by);
 }
 
-function saidOfHidden(hidden: HiddenRows): string {
+export function saidOfHidden(hidden: HiddenRows): string {
   const remedy =
     'They may be behind a limit of paging, or not shown to this token. Ask for fewer rows at once (parameters.updatedSince, or the ' +
     'query of the feed), or leave out';
   switch (hidden.by) {
     case 'partial':
-      return `the API says by "${hidden.member}" that an answer lacks rows, so the next poll asks for them again.`;
+      return `the API says by "${hidden.member}" that an answer lacks rows, which have to be asked for again.`;
     case 'more':
       return `the API says that more rows follow, and the next page has none. ${remedy} paging.hasMore.`;
     case 'no list':
-      return 'an answer behind a full page has no list of rows, and fewer records came than are known. The next poll asks again.';
+      return 'an answer behind a full page has no list of rows, and fewer records came than are known. They have to be asked for again.';
     case 'refusal':
       return (
         `the API refuses the page behind ${hidden.rows} rows, which fill their pages, and fewer records came than are known. A limit of paging ` +

@@ -24,7 +24,7 @@ async function read(
   const pagings: Paging[] = [];
   for await (const one of readDays(feed, days, paging, { source, logger }, new AbortController().signal)) {
     pagings.push(one.paging);
-    if (one.kind === 'read') ends.push([one.nextDay, one.settled]);
+    if (one.kind === 'read') ends.push([one.nextDay, one.shortfall === null]);
     else ids.push(...one.page.rows.map((row) => (row as { id: string }).id));
   }
   const { asked } = source;

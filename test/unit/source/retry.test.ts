@@ -12,6 +12,14 @@ it('a pause is anything up to a bound that doubles and ends', () => {
 
 it('a pause that the API asks for goes first', () => {
   expect(backoffMs({ ...failure, retryAfterMs: 30_000 }, 1, limits, () => 0)).toBe(30_000);
+  expect(backoffMs({ ...failure, retryAfterMs: 30_000 }, 1, limits, () => 1)).toBe(30_000);
+});
+
+it('a pause that the API asks for is never shorter than the usual one', () => {
+  const greatest = [1, 2, 6].map((attempts) =>
+    backoffMs({ ...failure, retryAfterMs: 0 }, attempts, limits, () => 1),
+  );
+  expect(greatest).toEqual([500, 1_000, 10_000]);
 });
 
 describe('a page is asked for', () => {
