@@ -120,6 +120,7 @@ export function createSource(options: SourceOptions): ClosableSource {
       const turn = { priority, signal: joint.signal, maxHoldMs: () => deadline.remainingMs() };
       const retryOptions: RetryOptions = {
         ...{ limits: limits.retry, random, signal: joint.signal },
+        final: page.mayBeMissing === true ? 'SOURCE_NOT_FOUND' : undefined,
         onRetry({ code, what }, attempt, pauseMs) {
           options.tell?.({ kind: 'retried', feed: feed.name, reason: code });
           logger.info('asking again', { feed: feed.name, code, what, attempt, pauseMs: Math.round(pauseMs) });

@@ -31,7 +31,7 @@ const PARTIAL = new Set([
 /** The same without paging; else it may say that a next page follows. */
 const CUT = new Set(['truncated', 'istruncated', 'resulttruncated']);
 /** Members that name places whose rows are missing, as Google Cloud does. */
-const MISSING = new Set(['unreachable', 'unreachablelocations', 'missingzones', 'failedlocations']);
+const MISSING = new Set(['unreachablelocations', 'missingzones', 'failedlocations']);
 /** Where a search server counts its parts. */
 const SHARDS = ['_shards.failed', '_clusters.failed', '_clusters.skipped'];
 /** Objects beside the rows that tell about them. */
@@ -42,6 +42,7 @@ const ABOUT = new Set(['meta', 'metadata', 'responseheader', 'header', 'info']);
  * @param key dotted path of the rows @param isOne the feed has no paging
  */
 export function partialBy(answer: Members, key: string, isOne: boolean): string | null {
+  if (valueAtPath(answer, 'meta.status') === 'timeout') return 'meta.status';
   const names = key.split('.');
   const around = names.slice(1).map((_, i) => names.slice(0, i + 1).join('.'));
   const beside = Object.keys(answer).filter((name) => ABOUT.has(plainName(name)));
@@ -57,7 +58,8 @@ export function partialBy(answer: Members, key: string, isOne: boolean): string 
 
 function saysPartial(name: string, value: unknown, isOne: boolean): boolean {
   if (name === 'warning') return isObject(value) && value.code === 'UNREACHABLE';
-  if (name === 'status') return /^timed?[ _-]?out$/i.test(String(value));
+  // Texts without a slash may be names of hosts, which are the subject of the answer.
+  if (name === 'unreachable') return Array.isArray(value) && value.some((one) => String(one).includes('/'));
   if (MISSING.has(name)) return Array.isArray(value) && value.length > 0;
   return (PARTIAL.has(name) || (isOne && CUT.has(name))) && /^true$/i.test(String(value));
 }

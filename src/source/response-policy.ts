@@ -72,9 +72,6 @@ export interface PolicyContext
 /** The answer, and what is known of its request. */
 interface Answer extends RawResponse, PolicyContext {}
 
-/** Requests for a number behind the first pages, while the API says that it has no such page. */
-const ATTEMPTS_BEHIND = 3;
-
 /** Enough of a large body to describe it in an error. */
 const HEAD_BYTES = 256 * 1024;
 
@@ -240,11 +237,7 @@ function failureOfStatus(text: string, answer: Answer): SourceFailure {
   const isNamed = code === 'SOURCE_UNAUTHORIZED' && !isUsual(auth);
   const carried = isNamed ? `; the token was sent ${carriedAs(auth)}` : '';
   const asked = pause === null ? '' : ` (${pause.by}: ${Math.ceil(pause.ms / 1000)} s)`;
-  const found = {
-    ...answered(code, `${said}${asked}${carried}`, answer),
-    // JSON is seldom a gateway's answer, so pages most likely end here. The scan also asks for the page before.
-    ...(status === 404 && answer.isNumberBehind && isObject(value) && { attempts: ATTEMPTS_BEHIND }),
-  };
+  const found = answered(code, `${said}${asked}${carried}`, answer);
   return pause === null ? found : { ...found, retryAfterMs: pause.ms };
 }
 

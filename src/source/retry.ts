@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorKinds } from '../errors';
+import { type ErrorCode, errorKinds } from '../errors';
 import type { SourceFailure } from './source';
 
 export interface RetryLimits {
@@ -19,6 +19,8 @@ export interface RetryOptions {
   /** 0 to below 1. */
   readonly random: () => number;
   readonly signal: AbortSignal;
+  /** This failure is not tried again. */
+  readonly final?: ErrorCode | undefined;
   /** Before each pause. */
   readonly onRetry: (failure: SourceFailure, attempt: number, pauseMs: number) => void;
 }
@@ -48,10 +50,10 @@ export async function withRetry<T extends { readonly kind: string }>(
   deadline: Pick<PageDeadline, 'remainingMs'>,
   options: RetryOptions,
 ): Promise<T | SourceFailure> {
-  const { limits, random, signal, onRetry } = options;
+  const { limits, random, signal, onRetry, final } = options;
   for (let attempts = 1; ; attempts++) {
     const outcome = await attempt();
-    if (!isFailure(outcome) || !errorKinds[outcome.code].retriable) return outcome;
+    if (!isFailure(outcome) || outcome.code === final || !errorKinds[outcome.code].retriable) return outcome;
     const pauseMs = backoffMs(outcome, attempts, limits, random);
     const isLast = attempts >= limits.attempts || pauseMs >= deadline.remainingMs();
     if (isLast || signal.aborted) return outcome;

@@ -23,6 +23,8 @@ export interface PageRequest {
   readonly pageSize: number;
   /** Calendar dates (2026-01-31), both included; they replace the dates that the feed's query may name. */
   readonly dates?: DateRange;
+  /** A 404 is expected, and not tried again. */
+  readonly mayBeMissing?: boolean;
   /** Reads the rows of a body. Without it, or if it returns null, the body is parsed as JSON. */
   readonly readRows?: RowReader;
 }
@@ -157,8 +159,6 @@ export interface SourceFailure {
   readonly what: string;
   /** How long the API asks to wait, ms; absent if it does not say. */
   readonly retryAfterMs?: number;
-  /** The most requests that are worth it, the first included; absent: as many as for any failure. */
-  readonly attempts?: number;
 }
 
 export function failure(code: ErrorCode, what: string): SourceFailure {

@@ -248,3 +248,38 @@ it.each(unshowable)(
     expect(publisher.offset().record_count).toBe(249);
   },
 );
+
+it.each([{}, { range: 400 }, { range: 400, style: 'offset' }] as const)(
+  'nor behind rows of one second of a feed in order: %j',
+  async (one) => {
+    await start(90, { first: 'zero', pastEnd: 'empty', ...one });
+    for (let i = 0; i < 108; i++) publisher.vendor.write(`s${i}`, NOW - 5_000);
+    await publisher.poll();
+    expect(publisher.offset().record_count).toBe(198);
+    publisher.vendor.shows = (page) => {
+      if (!page.rows.some((row) => (row as VendorRow).id === 's107')) return page;
+      throw new HighwaterError('SOURCE_NOT_FOUND', 'GET answered 404 with "a record cannot be shown".');
+    };
+    await publisher.reconcile().catch(() => null);
+    expect(publisher.offset().record_count).toBe(198);
+  },
+);
+
+it.each([
+  [
+    'a long text that names the page',
+    (page: number) => `page ${page} is ${'too far behind the last one, '.repeat(9)}`,
+  ],
+  ['an id of the request', (page: number) => `request 3f2b-${page}abc-beef-cafe: no such page`],
+])('a refusal with %s ends the pages', async (_, text) => {
+  await start(850, { first: 'zero', pastEnd: 'empty' });
+  publisher.vendor.shows = (page, { pageOffset }) => {
+    if (page.rows.length > 0) return page;
+    throw new HighwaterError(
+      'SOURCE_NOT_FOUND',
+      `GET answered 404 with "${text(pageOffset).slice(0, 120)}…".`,
+    );
+  };
+  await publisher.poll();
+  expect([publisher.unknown(), publisher.offset().snapshot]).toEqual([[], 'complete']);
+});

@@ -306,6 +306,18 @@ describe('retrying', () => {
     else expect(await failureOf(asked)).toMatchObject({ code: 'SOURCE_NOT_FOUND' });
   });
 
+  it.each([true, false])('a 404 is tried again unless it is expected: %s', async (mayBeMissing) => {
+    let asked = 0;
+    const api = await server((_, response) => {
+      asked++;
+      response.writeHead(404).end('{}');
+    });
+    const limits = { retry: { attempts: 3, totalMs: 10_000, baseMs: 1, maxMs: 1 } };
+    const page404 = source(api.url, { limits }).fetchPage(feed, { ...page, mayBeMissing }, never);
+    expect(await failureOf(page404)).toMatchObject({ code: 'SOURCE_NOT_FOUND' });
+    expect(asked).toBe(mayBeMissing ? 1 : 3);
+  });
+
   it.each(['Invalid page token.', 'Invalid page size 1000', 'Not found.'])(
     'a 404 that says "%s" is never an empty page',
     async (detail) => {

@@ -110,6 +110,8 @@ it.each<[string, string | null, string?]>([
   ['{"raw":{"_shards":{"failed":1},"hits":{"hits":[]}}}', 'raw._shards.failed', 'raw.hits.hits'],
   ['{"items":[],"unreachable":["projects/p/locations/europe-west9"]}', 'unreachable'],
   ['{"items":[],"unreachable":[]}', null],
+  ['{"hosts":["db1"],"unreachable":["db7"]}', null, 'hosts'],
+  ['{"status":"timeout","runs":[]}', null, 'runs'],
   ['{"items":[],"missingZones":["europe-west9-a"]}', 'missingZones'],
   ['{"items":[],"failedLocations":["europe-west9-a"]}', 'failedLocations'],
   ['{"items":[],"warning":{"code":"UNREACHABLE"}}', 'warning'],

@@ -103,7 +103,7 @@ export class GroupOffsets {
     const isWorthIt = (failure: unknown) =>
       passesByItself(failure) &&
       failure.code !== 'GROUP_LOST' &&
-      !(isOfMissingTopic(failure) && performance.now() - beganAt > HEARS_MS);
+      !(isOfMissingTopic(failure) && Number.isFinite(forMs) && performance.now() - beganAt > HEARS_MS);
     return retrying(tried, { signal, isWorthIt, pauseMs: AGAIN_MS, forMs });
   }
 }

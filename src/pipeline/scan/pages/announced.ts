@@ -19,6 +19,9 @@ const mostShown = new WeakMap<Feed, { readonly rows: number; readonly begin: num
 /** Feeds whose totals count the rows that were asked for. */
 const filteredTotals = new WeakSet<Feed>();
 
+/** Feed → by how many rows its total was too high at least when no known record was missing, since the start of this process. */
+const leastExcess = new WeakMap<Feed, number>();
+
 /** Watches whether the rows that the answers of a scan announce also come. */
 export class Announced {
   hidden: HiddenRows | null = null;
@@ -116,8 +119,14 @@ export class Announced {
     const total = isAgain ? first : told;
     if (total === null || total <= shown)
       this.noteLimit({ from, n, shown, length, isFull, isWhole }, { isAgain, isRefused: facts === noRows });
+    const excess = total === null ? 0 : total - shown;
+    const least = leastExcess.get(this.feed);
+    if (isWhole && total !== null && !this.lacks(shown))
+      leastExcess.set(this.feed, Math.max(0, Math.min(excess, least ?? excess)));
+    // It may count known records that did not come.
+    const isInDoubt = isWhole && this.lacks(shown) && excess > (least ?? 0);
     const isSaid = isLast !== null && !isAgain;
-    if (isSaid || total === null || total <= shown || total - shown < mayLack) return;
+    if (isSaid || total === null || excess <= 0 || (excess < mayLack && !isInDoubt)) return;
     this.unshown ??= { by: 'total', total, shown };
     if (!isFiltered || this.isTotalFiltered) this.hidden ??= this.unshown;
   }

@@ -11,10 +11,12 @@ import { unlessRefused } from './refusals';
 export interface NumberedReader {
   readonly announced: Announced;
   paging(): Paging;
+  /** Whether a request from a second on asks for everything. */
+  isWhole(from: number): boolean;
   fetchNumbered(
     from: number,
     pageOffset: number,
-    other?: Pick<PageRequest, 'pageSize'>,
+    other?: Partial<Pick<PageRequest, 'pageSize' | 'mayBeMissing'>>,
   ): Promise<FetchedPage | null>;
 }
 

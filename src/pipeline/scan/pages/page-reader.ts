@@ -53,6 +53,7 @@ export class PageReader {
   readonly announced: Announced; // rows that the answers may not have shown
   readonly endTest = new EndTest(this);
   private readonly namedNext: NamedNext;
+  private refused: { from: number; offset: number } | null = null; // the page behind the end
   private mostRows = Number.POSITIVE_INFINITY; // above it, a body was too large
   private isBeginOpen = false; // a range has no page 0: the first range with rows tells whether there is one
 
@@ -248,9 +249,7 @@ export class PageReader {
     const isWhole = this.isWhole(from);
     const hasFilter = this.feed.parameters.updatedSince !== null && this.known.lag < WHOLE_FEED;
     const isFiltered = hasFilter && this.least(from) > 0;
-    // Totals of many APIs are a few rows too high. But they may count records that did not come.
-    const isInDoubt = isWhole && this.announced.lacks(shown);
-    const mayLack = shown === 0 || isFull || isInDoubt ? 0 : Math.min(this.fullLength(n), 10 + shown / 10);
+    const mayLack = shown > 0 && !isFull ? this.fullLength(n) : 0;
     if (behind.isVague && isWhole && (n === 0 || isFull))
       await testNoList(this.feed, this, { from, shown, n, length });
     this.announced.noteEnd(behind, { from, n, shown, length, isFull, isWhole, isFiltered, mayLack });
@@ -346,16 +345,19 @@ export class PageReader {
 
   /** A page behind the first one. @param rows on the pages before it */
   private async fetchBehind(from: number, n: number, offset: number, rows: number) {
+    const isProved = this.refused?.from === from && this.refused.offset === offset;
     try {
-      return this.noted(from, n, await this.fetchNumbered(from, offset), offset);
+      const page = await this.fetchNumbered(from, offset, isProved ? { mayBeMissing: true } : {});
+      return this.noted(from, n, page, offset);
     } catch (error) {
       const last = this.last.get(from);
       if (last === undefined || last.offset >= offset || !isCode(error, REFUSALS)) throw error;
       const full = last.n === 0 ? this.feed.pageSize : Math.min(this.fullLength(), last.longest);
-      const isWhole = this.isWhole(from);
-      const isSaid = this.counted?.page.isLast === true && !isWhole;
-      const refused = { n, offset, error, isBehindFull: last.length >= full, isWhole, isSaid };
-      return refusedEnd(this.feed, this, { ...last, from, shown: rows }, refused);
+      const isSaid = this.counted?.page.isLast === true && !this.isWhole(from);
+      const refused = { n, offset, error, isProved, isBehindFull: last.length >= full, isSaid };
+      const page = await refusedEnd(this.feed, this, { ...last, from, shown: rows }, refused);
+      if (page?.facts.length === 0) this.refused = { from, offset };
+      return page;
     }
   }
 
