@@ -34,8 +34,7 @@ import { hasRows, isCode, noZero, orRefusal, REFUSALS, throwAnswer, UNANSWERED }
 import { refusedEnd } from './refused-end';
 
 const LEARNING_TRIES = 3;
-/** Anchors that are remembered at once. */
-const MOST_ANCHORS = 50;
+const MOST_ANCHORS = 50; // that are remembered at once
 
 /** Reads the pages of one scan, and learns the server's paging on the way. */
 export class PageReader {
@@ -53,7 +52,7 @@ export class PageReader {
   readonly announced: Announced; // rows that the answers may not have shown
   readonly endTest = new EndTest(this);
   private readonly namedNext: NamedNext;
-  private refused: { from: number; offset: number } | null = null; // the page behind the end
+  private refused = ''; // the place of the page behind the end, as proved last
   private mostRows = Number.POSITIVE_INFINITY; // above it, a body was too large
   private isBeginOpen = false; // a range has no page 0: the first range with rows tells whether there is one
 
@@ -345,10 +344,11 @@ export class PageReader {
 
   /** A page behind the first one. @param rows on the pages before it */
   private async fetchBehind(from: number, n: number, offset: number, rows: number) {
-    const isProved = this.refused?.from === from && this.refused.offset === offset;
+    const place = `${from} ${offset} ${this.known.pageSize}`;
+    const isProved = this.refused === place;
     try {
-      const page = await this.fetchNumbered(from, offset, isProved ? { mayBeMissing: true } : {});
-      return this.noted(from, n, page, offset);
+      const asked = this.fetchNumbered(from, offset, isProved ? { mayBeMissing: true } : {});
+      return this.noted(from, n, await asked, offset);
     } catch (error) {
       const last = this.last.get(from);
       if (last === undefined || last.offset >= offset || !isCode(error, REFUSALS)) throw error;
@@ -356,7 +356,7 @@ export class PageReader {
       const isSaid = this.counted?.page.isLast === true && !this.isWhole(from);
       const refused = { n, offset, error, isProved, isBehindFull: last.length >= full, isSaid };
       const page = await refusedEnd(this.feed, this, { ...last, from, shown: rows }, refused);
-      if (page?.facts.length === 0) this.refused = { from, offset };
+      if (page?.facts.length === 0) this.refused = place;
       return page;
     }
   }
