@@ -8,7 +8,7 @@ let publisher: StyledPublisher;
 
 async function start(rows: number, traits: Partial<VendorShape> = {}, pageSize = 100): Promise<void> {
   const shape = { style: 'page', first: 'one, zero is refused', pastEnd: 'refused', cap: 100 } as const;
-  publisher = await styledPublisher({ ...shape, ...traits }, { pageSize });
+  publisher = await styledPublisher({ ...shape, ...traits }, { pageSize, beginAt: NOW - 10_000 });
   for (let i = 0; i < rows; i++) publisher.vendor.write(`r${i}`, NOW - 9_000 + i);
 }
 
