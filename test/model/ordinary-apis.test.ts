@@ -37,7 +37,7 @@ type Step =
         | 'drop query'
         | 'read query'
         | 'show nothing'
-        | 'mend rows'
+        | 'fix rows'
         | 'show rows';
     }
   | {
@@ -203,7 +203,7 @@ const worlds: fc.Arbitrary<World> = fc.record({
         { kind: 'read query' },
         { kind: 'show nothing' },
         { kind: 'show rows' },
-        { kind: 'mend rows' },
+        { kind: 'fix rows' },
       ),
       fc.record({
         kind: fc.constantFrom(
@@ -437,7 +437,7 @@ async function play({ shape: first, rows, perSecond, pageSize, delay, steps, unr
       case 'show rows':
         isBlank = now.kind === 'show nothing';
         return;
-      case 'mend rows':
+      case 'fix rows':
         broken.clear();
         return;
       case 'find next':
